@@ -1,9 +1,9 @@
 """Nanoseconds a round of every policy: `python -m benchmarks [NAME ...]`.
 
-Each policy of `companion.policies.TABLE` plays its example on one stream; below stand LinUCB in
-plain NumPy and, if installed, the LinUCB of `river` and `mabwiser` (the extra `bench`); then how
-the time of three policies grows with T, K and d.  Times are CPU seconds of this process, the least
-of `repeats` runs, with kernels compiled.
+Each policy of `companion.policies.TABLE` plays its example on one stream; below stand
+LinUCB in plain NumPy and, if installed, the LinUCB of `river` and `mabwiser` (the extra
+`bench`); then how the time of three policies grows with T, K and d.  Times are CPU
+seconds of this process, the least of `repeats` runs, with kernels compiled.
 """
 
 import argparse
@@ -44,7 +44,8 @@ def stream(T, K, d, seed):
 
 
 def least(run, X, R, repeats):
-    """Nanoseconds a round of run(X, R): the least of `repeats` runs, after one that compiles."""
+    """Nanoseconds a round of run(X, R): the least of `repeats` runs, after one that
+    compiles."""
     times = []
     for _ in range(repeats + 1):
         begin = time.process_time()
@@ -65,7 +66,8 @@ def player(policy):
 
 
 def numpy_linucb(X, R, noise=0.5, failure=0.01):
-    """LinUCB of Abbasi-Yadkori et al. (2011), Figure 1, with inverse and solve in every round."""
+    """LinUCB of Abbasi-Yadkori et al. (2011), Figure 1, with inverse and solve in every
+    round."""
     T, _, d = X.shape
     V = np.eye(d)
     b = np.zeros(d)
@@ -80,7 +82,8 @@ def numpy_linucb(X, R, noise=0.5, failure=0.01):
 
 
 def river_linucb(X, R):
-    """LinUCB of `river`, one estimate for each arm; every arm sees the context of the first."""
+    """LinUCB of `river`, one estimate for each arm; every arm sees the context of the
+    first."""
     from river import bandit
 
     policy = bandit.LinUCBDisjoint(alpha=1.0, seed=1)
@@ -92,7 +95,8 @@ def river_linucb(X, R):
 
 
 def mabwiser_linucb(X, R):
-    """LinUCB of `mabwiser`, one estimate for each arm; every arm sees the context of the first."""
+    """LinUCB of `mabwiser`, one estimate for each arm; every arm sees the context of the
+    first."""
     from mabwiser.mab import MAB, LearningPolicy
 
     policy = MAB(list(range(X.shape[1])), LearningPolicy.LinUCB(alpha=1.0), seed=1)
@@ -106,7 +110,8 @@ OTHERS = {"numpy": numpy_linucb, "river": river_linucb, "mabwiser": mabwiser_lin
 
 
 def rounds(names=None, T=2_000, repeats=3, seed=1):
-    """{policy or library: nanoseconds a round}; T rounds, and a tenth of them for OTHERS."""
+    """{policy or library: nanoseconds a round}; T rounds, and a tenth of them for
+    OTHERS."""
     X, R = stream(T, K, D, seed)
     found = {}
     for name in names or policies.TABLE:
@@ -127,7 +132,8 @@ def missing():
 
 
 def growth(sizes=SIZES, repeats=3, seed=1):
-    """Rows (policy, what grows, its size, nanoseconds a round); the rest stays at BASE."""
+    """Rows (policy, what grows, its size, nanoseconds a round); the rest stays at
+    BASE."""
     rows = []
     for name, make in GROWING.items():
         for what, values in sizes.items():

@@ -1,7 +1,9 @@
-"""What the results of a module depend on: its own syntax tree and those of all that it imports.
+"""What the results of a module depend on: its own syntax tree and those of all that it
+imports.
 
-Docstrings, comments and line numbers are left out, so editing them changes no digest; an edited
-constant or callee changes the digest of every module that imports it, however far away.
+Docstrings, comments and line numbers are left out, so editing them changes no digest; an
+edited constant or callee changes the digest of every module that imports it, however far
+away.
 """
 
 import ast
@@ -16,9 +18,11 @@ DATA = {".json", ".toml"}  # files that the modules of a folder read
 
 
 class Package:
-    """The Python files below some folders, by dotted name: `companion`, `companion.core`, ...
+    """The Python files below some folders, by dotted name: `companion`, `companion.core`,
+    ...
 
-    seen: the `stamps` of the folders at the moment from which on no file may change (None: now).
+    seen: the `stamps` of the folders at the moment from which on no file may change
+    (None: now).
     """
 
     def __init__(self, *roots, seen=None) -> None:
@@ -49,7 +53,8 @@ class Package:
         return set(map(".".join, parts))
 
     def closure(self, modules) -> set[str]:
-        """The modules of this package that `modules` import, transitively, with themselves."""
+        """The modules of this package that `modules` import, transitively, with
+        themselves."""
         found = set()
         todo = {m for m in modules if self.file(m)}
         while todo:
@@ -81,11 +86,13 @@ class Package:
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def written(self, paths) -> list[Path]:
-        """Those of these paths that were written to, or vanished, since the stamps were seen."""
+        """Those of these paths that were written to, or vanished, since the stamps were
+        seen."""
         return [p for p in paths if stamp(p) != self._seen.get(str(p))]
 
     def seen(self, modules) -> dict:
-        """{path: its stamp as seen} of a closure and of the data files beside its modules."""
+        """{path: its stamp as seen} of a closure and of the data files beside its
+        modules."""
         sources = [self.file(m) for m in self.closure(modules)]
         return {str(p): self._seen.get(str(p)) for p in [*sources, *self.data(modules)]}
 
@@ -95,7 +102,8 @@ class Package:
         return sorted(p for f in folders for p in f.iterdir() if p.suffix in DATA)
 
     def _read(self, module):
-        """(digest of the syntax tree without docstrings, modules imported) of one file."""
+        """(digest of the syntax tree without docstrings, modules imported) of one
+        file."""
         tree = bare(ast.parse(self.file(module).read_bytes()))
         return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), self.imported(tree)
 

@@ -1,10 +1,12 @@
-"""When the files of this package were last written, as seen before any of its code is imported."""
+"""When the files of this package were last written, as seen before any of its code is
+imported."""
 
 import os
 
 
 def stamp(path):
-    """What changes when a file is written: its times, size and number.  None: no such file."""
+    """What changes when a file is written: its times, size and number.  None: no such
+    file."""
     try:
         told = os.stat(path)
     except OSError:
@@ -13,7 +15,8 @@ def stamp(path):
 
 
 def stamps(*roots):
-    """{path: stamp} of all files below some folders, without what Python and Numba store there."""
+    """{path: stamp} of all files below some folders, without what Python and Numba store
+    there."""
     found = {}
     for root in roots:
         for folder, folders, names in os.walk(root):

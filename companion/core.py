@@ -1,8 +1,10 @@
-"""What every algorithm is made of: a policy or an optimiser, and what their kernels rely on.
+"""What every algorithm is made of: a policy or an optimiser, and what their kernels rely
+on.
 
-Both are data plus pure functions.  `Params` never change during a run, `State` is all that is
-remembered.  A policy has the kernels `select` and `update`, and `play`, the loop over them that
-`simulate` calls; an optimiser has no arms: its kernel is `step`, and `run` is the loop over it.
+Both are data plus pure functions.  `Params` never change during a run, `State` is all
+that is remembered.  A policy has the kernels `select` and `update`, and `play`, the loop
+over them that `simulate` calls; an optimiser has no arms: its kernel is `step`, and `run`
+is the loop over it.
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ WIDEST = 10_000
 class Universe(NamedTuple):
     """The records that a policy takes as they are; it clips all others, and counts them.
 
-    Contexts with ||x||_norm <= radius, or, if offset, x = (u, 1/sqrt2) with ||u|| <= 1/sqrt2;
-    rewards in [low, high].
+    Contexts with ||x||_norm <= radius, or, if offset, x = (u, 1/sqrt2) with ||u|| <=
+    1/sqrt2; rewards in [low, high].
     """
 
     radius: float = 1.0
@@ -76,8 +78,9 @@ class Release(NamedTuple):
     """What a kernel lets out: others see this argument after the kernel has run.
 
     kernel: a function of the algorithm, which draws the noise itself.
-    argument: the name of the argument that others see, "message", or of a field of it, "s.release".
-    law: the law of the noise in it, by the names that `evidence.measure` knows: "gaussian",
+    argument: the name of the argument that others see, "message", or of a field of it,
+    "s.release". law: the law of the noise in it, by the names that `evidence.measure`
+    knows: "gaussian",
         "laplace", "counts", ...; None: the law is not declared.
     """
 
@@ -91,21 +94,25 @@ class Policy(NamedTuple):
 
     init(params) -> State, a named tuple of arrays before the first round.
     select(params, state, X, rng) -> arm, the advice for contexts X (K, d).
-    update(params, state, arm, x, r, rng) -> None: learn that `arm`, with context x (d,), was played
+    update(params, state, arm, x, r, rng) -> None: learn that `arm`, with context x (d,),
+    was played
         (advised or not) and paid r; the State is changed in place.
-    play(params, state, X, R, rng, arms) -> None: the loop over the two on a block of n rounds,
-        contexts X (n, K, d) and rewards R (n, K); writes arms (n,), reads only R[t, arms[t]].
-        None: the plain loop over `select` and `update`.
+    play(params, state, X, R, rng, arms) -> None: the loop over the two on a block of n
+    rounds,
+        contexts X (n, K, d) and rewards R (n, K); writes arms (n,), reads only R[t,
+        arms[t]]. None: the plain loop over `select` and `update`.
     guarantee: the privacy that the noise gives.
     universe: the records that are taken as they are; None if nothing is clipped.
-    delayed_feedback: whether rewards may come late and in any order; then `update` may read nothing
+    delayed_feedback: whether rewards may come late and in any order; then `update` may
+    read nothing
         that `select` noted, and nothing that holds only for the round under way.
     releases: all that others learn of a record, a tuple of `Release`.
-    private: names of the fields of State that others must not see, "V.exact" for a field of a
+    private: names of the fields of State that others must not see, "V.exact" for a field
+    of a
         field.
 
-    Kernels check nothing: what they rely on stands in Params (d; K, T where memory depends on them)
-    and is checked by `need_rounds` and `need_contexts`.
+    Kernels check nothing: what they rely on stands in Params (d; K, T where memory
+    depends on them) and is checked by `need_rounds` and `need_contexts`.
     """
 
     name: str
@@ -126,7 +133,8 @@ class Policy(NamedTuple):
     def start(self, seed: int | np.random.SeedSequence | None = None) -> Live:
         """Begin a live run; noise from `seed` (None: seeded by the operating system).
 
-        The samplers are for research simulation: do not protect real people's data with them.
+        The samplers are for research simulation: do not protect real people's data with
+        them.
         """
         # which is made of what stands here
         live = importlib.import_module("companion.live")
@@ -138,7 +146,8 @@ class Policy(NamedTuple):
         return self.play or plain_loop(self.select, self.update)
 
     def renamed(self, name: str) -> Policy:
-        """The same policy under another name, which its random stream in `simulate` follows."""
+        """The same policy under another name, which its random stream in `simulate`
+        follows."""
         return self._replace(name=name)
 
     def __reduce__(self):
@@ -149,8 +158,9 @@ class Policy(NamedTuple):
 def plain_loop(select, update):
     """`play` of a policy: the loop over its two steps, compiled if both are.
 
-    If both stand in one module, it is cached with that module's kernels.  Steps from elsewhere may
-    keep the arrays that they are given, in a list say: for them Numba counts references.
+    If both stand in one module, it is cached with that module's kernels.  Steps from
+    elsewhere may keep the arrays that they are given, in a list say: for them Numba
+    counts references.
     """
     home, other = (getattr(f, "__module__", "") for f in (select, update))
     ours = PACKAGE.file(home) and PACKAGE.file(other)
@@ -181,15 +191,16 @@ def _play(p, s, X, R, rng, arms):
 
 
 class Optimiser(NamedTuple):
-    """A method that learns a parameter from a stream of records, with its parameters fixed.
+    """A method that learns a parameter from a stream of records, with its parameters
+    fixed.
 
-    init(params, rng) -> State; step(params, state, x, y, rng) -> State after the record x (d,), y,
-    whose `theta` (d,) is what is public from then on; run(params, state, X, Y, rng, out) -> State
-    is the loop over it on n records, which writes the public parameter after each to out (n, d).
-    A batch method has no step (None): its run takes all n records of its Params at once and writes
-    the last row alone.  Params have d and n, the number of records for which the guarantee holds;
-    `need_records` is the check of what kernels rely on.
-    releases, private: as for a `Policy`.
+    init(params, rng) -> State; step(params, state, x, y, rng) -> State after the record x
+    (d,), y, whose `theta` (d,) is what is public from then on; run(params, state, X, Y,
+    rng, out) -> State is the loop over it on n records, which writes the public parameter
+    after each to out (n, d). A batch method has no step (None): its run takes all n
+    records of its Params at once and writes the last row alone.  Params have d and n, the
+    number of records for which the guarantee holds; `need_records` is the check of what
+    kernels rely on. releases, private: as for a `Policy`.
     """
 
     name: str
@@ -202,9 +213,11 @@ class Optimiser(NamedTuple):
     private: tuple = ()
 
     def start(self, seed: int | np.random.SeedSequence | None = None) -> Stream:
-        """Begin a live run on anyone's records; noise from `seed` (None: the operating system).
+        """Begin a live run on anyone's records; noise from `seed` (None: the operating
+        system).
 
-        The samplers are for research simulation: do not protect real people's data with them.
+        The samplers are for research simulation: do not protect real people's data with
+        them.
         """
         live = importlib.import_module("companion.live")
         return live.Stream(self, need_generator("seed", seed))
@@ -270,9 +283,9 @@ def _rebuild(kind, *fields):
 
 @contextmanager
 def interrupts_wait():
-    """Ctrl-C, and other `SIGNALS` that have a handler in Python, take effect after this block: if
-    one raises while Numba reads the arguments of a kernel, Python can end.  Only the main thread
-    gets signals."""
+    """Ctrl-C, and other `SIGNALS` that have a handler in Python, take effect after this
+    block: if one raises while Numba reads the arguments of a kernel, Python can end.
+    Only the main thread gets signals."""
     usual = {}
     waiting = []
     if threading.current_thread() is threading.main_thread():
@@ -303,10 +316,12 @@ def need_rounds(policy: Policy, T: int) -> None:
 
 
 def need_contexts(policies, X: np.ndarray) -> None:
-    """Raise ValueError unless the kernels of all these policies may read contexts X (..., K, d).
+    """Raise ValueError unless the kernels of all these policies may read contexts X (...,
+    K, d).
 
-    X must be a finite C-contiguous float64 array with at least one row, of the dimension, and with
-    the number of arms, that every policy was built for (where its Params have d and K).
+    X must be a finite C-contiguous float64 array with at least one row, of the dimension,
+    and with the number of arms, that every policy was built for (where its Params have d
+    and K).
     """
     need_block("contexts X", X, ("n",) * (np.ndim(X) - 2) + ("K", "d"))
     K, d = X.shape[-2:]
@@ -329,8 +344,9 @@ def need_contexts(policies, X: np.ndarray) -> None:
 
 
 def need_block(name: str, a: np.ndarray, shape) -> None:
-    """Raise ValueError unless kernels may read `a`: a C-contiguous float64 array of this shape
-    (letters are free sizes >= 1), with no entry that is not finite or beyond `LARGEST_RECORD`."""
+    """Raise ValueError unless kernels may read `a`: a C-contiguous float64 array of this
+    shape (letters are free sizes >= 1), with no entry that is not finite or beyond
+    `LARGEST_RECORD`."""
     good = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.flags.c_contiguous
     if not good:
         raise ValueError(f"{name} must be a C-contiguous float64 array; got {shown(a)}")
@@ -348,12 +364,12 @@ def one_context(policy: Policy) -> bool:
 
 
 def need_records(optimisers, X: np.ndarray, Y: np.ndarray, seen: int = 0) -> None:
-    """Raise ValueError unless the kernels of all these optimisers may read records X (n, d), Y (n,)
-    after `seen` earlier ones.
+    """Raise ValueError unless the kernels of all these optimisers may read records X (n,
+    d), Y (n,) after `seen` earlier ones.
 
-    Both must be finite C-contiguous float64 arrays with one row at least, X of the dimension that
-    every optimiser was built for; more records than its guarantee covers, or another number than a
-    batch method was built for, are refused.
+    Both must be finite C-contiguous float64 arrays with one row at least, X of the
+    dimension that every optimiser was built for; more records than its guarantee covers,
+    or another number than a batch method was built for, are refused.
     """
     need_block("X", X, ("n", "d"))
     need_block("Y", Y, (len(X),))

@@ -1,9 +1,9 @@
 """Worlds to play in: objects with `blocks(T, rng)` that yields (X, R, mu).
 
-X (n, K, d): contexts; R (n, K): the reward of every arm; mu (n, K): their means, used only to
-measure regret.  A reader can write one in plain Python.  The blocks of one environment are cut by
-their size in memory, never by the random stream: the same rng gives the same rounds.  Draws are
-made round by round, contexts first, then rewards.
+X (n, K, d): contexts; R (n, K): the reward of every arm; mu (n, K): their means, used
+only to measure regret.  A reader can write one in plain Python.  The blocks of one
+environment are cut by their size in memory, never by the random stream: the same rng
+gives the same rounds.  Draws are made round by round, contexts first, then rewards.
 """
 
 from typing import NamedTuple
@@ -24,8 +24,8 @@ def block_lengths(T: int, K: int, d: int) -> list[int]:
 
 
 def recorded_rows(T: int, X: np.ndarray):
-    """Yield slices of the first T rounds of contexts X (n, K, d), block by block; ValueError if
-    there are fewer."""
+    """Yield slices of the first T rounds of contexts X (n, K, d), block by block;
+    ValueError if there are fewer."""
     T = need_int("T", T, 1, len(X))
     start = 0
     for n in block_lengths(T, *X.shape[1:]):
@@ -47,7 +47,8 @@ def sphere_point(rng, radius, out):
 
 @jit
 def draw_arm(rng, offset, shrink, out):
-    """out <- one arm: uniform on the unit sphere, or (u, 1/sqrt2) with u uniform of norm 1/sqrt2.
+    """out <- one arm: uniform on the unit sphere, or (u, 1/sqrt2) with u uniform of norm
+    1/sqrt2.
 
     Its first entry is multiplied by shrink.
     """
@@ -90,9 +91,11 @@ def filled_blocks(
     rng: np.random.Generator,
     arms=None,
 ):
-    """Yield (X (n, K, d), R (n, K), mu (n, K)) for T rounds, filled by kernel(rng, *law, X, R, mu).
+    """Yield (X (n, K, d), R (n, K), mu (n, K)) for T rounds, filled by kernel(rng, *law,
+    X, R, mu).
 
-    arms (K, d): what X holds in every round, one array for all blocks; None: new ones in each.
+    arms (K, d): what X holds in every round, one array for all blocks; None: new ones in
+    each.
     """
     lengths = block_lengths(T, K, d)
     fixed = None if arms is None else np.repeat(arms[None], lengths[0], axis=0)
@@ -105,7 +108,8 @@ def filled_blocks(
 
 
 class Sphere(NamedTuple):
-    """K arms on the sphere of R^d with linear mean rewards; theta is new in every repetition.
+    """K arms on the sphere of R^d with linear mean rewards; theta is new in every
+    repetition.
 
     Make one with `sphere`, which checks the arguments.
     """
@@ -119,7 +123,8 @@ class Sphere(NamedTuple):
     shrink: float = 1.0
 
     def blocks(self, T: int, rng: np.random.Generator):
-        """Yield (X, R, mu) for T rounds; a fixed action set is the same array in every block."""
+        """Yield (X, R, mu) for T rounds; a fixed action set is the same array in every
+        block."""
         theta = np.empty(self.d)
         arms = np.empty((self.K, self.d))
         draw_arm(rng, self.offset, 1.0, theta)
@@ -149,12 +154,15 @@ def sphere(
 ) -> Sphere:
     """Arms on the unit sphere, mean reward <x, theta> with theta drawn like an arm.
 
-    K >= 2 arms; d >= 2.  fresh: new arms every round (else one fixed set per repetition).  offset:
-    arms are (u, 1/sqrt2) with u uniform of norm 1/sqrt2, so that means lie in [0, 1]; else uniform
-    on the sphere.  rewards: "bernoulli" (needs offset), "signs" (+1 or -1) or "gaussian" with
-    standard deviation `noise` >= 0.  shrink in (0, 1] multiplies the first coordinate of every arm:
+    K >= 2 arms; d >= 2.  fresh: new arms every round (else one fixed set per repetition).
+     offset:
+    arms are (u, 1/sqrt2) with u uniform of norm 1/sqrt2, so that means lie in [0, 1];
+    else uniform on the sphere.  rewards: "bernoulli" (needs offset), "signs" (+1 or -1)
+    or "gaussian" with standard deviation `noise` >= 0.  shrink in (0, 1] multiplies the
+    first coordinate of every arm:
     smaller is worse conditioned.  Raises ValueError on anything else.
-    Source: Figure 1 of the online-LinUCB paper (fresh=False, offset=True, rewards="bernoulli").
+    Source: Figure 1 of the online-LinUCB paper (fresh=False, offset=True,
+    rewards="bernoulli").
     """
     K = need_int("K", K, 2)
     d = need_int("d", d, 2)
@@ -177,7 +185,8 @@ def sphere(
 
 
 class Replay(NamedTuple):
-    """Recorded arrays, played again from the start in every repetition; make one with `replay`."""
+    """Recorded arrays, played again from the start in every repetition; make one with
+    `replay`."""
 
     X: np.ndarray
     R: np.ndarray
@@ -190,7 +199,8 @@ class Replay(NamedTuple):
 
 
 def replay(X: np.ndarray, R: np.ndarray, mu: np.ndarray | None = None) -> Replay:
-    """Recorded contexts X (n, K, d), rewards of all arms R (n, K), means mu (n, K) (None: R).
+    """Recorded contexts X (n, K, d), rewards of all arms R (n, K), means mu (n, K) (None:
+    R).
 
     >>> recorded = replay(np.ones((5, 2, 1)), np.zeros((5, 2)))
     >>> [X.shape for X, R, mu in recorded.blocks(5, np.random.default_rng(1))]

@@ -1,7 +1,8 @@
 """Files that one run holds at a time: the lock is on the file itself, not on its name.
 
-A symbolic or a hard link leads to the same file, so it meets the same lock.  The lock ends with the
-process, at the latest.  A child of a fork holds nothing.  Windows has no such locks.
+A symbolic or a hard link leads to the same file, so it meets the same lock.  The lock
+ends with the process, at the latest.  A child of a fork holds nothing.  Windows has no
+such locks.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ TAKEN = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES}
 class Lock:
     """The lock on an open file (on Windows no more than the open file).
 
-    `path` stands in the messages of what is raised: ValueError if others hold the lock, or if the
-    file system has no locks.
+    `path` stands in the messages of what is raised: ValueError if others hold the lock,
+    or if the file system has no locks.
     """
 
     def __init__(self, descriptor: int, path: Path) -> None:
@@ -66,7 +67,8 @@ class Lock:
 def real_path(path: str | Path) -> Path:
     """The absolute path of a file, there or not, without symbolic links.
 
-    Raises ValueError unless it lies in a folder that is there, in which this process may write.
+    Raises ValueError unless it lies in a folder that is there, in which this process may
+    write.
     """
     wrong = ValueError(f"path must be the path of a file, in a folder; got {path=}")
     if not isinstance(path, (str, os.PathLike)) or not str(path) or "\0" in str(path):
@@ -130,7 +132,8 @@ def hold(path: Path, make: bool = False) -> Lock:
 
 
 def need_one_name(path: Path) -> None:
-    """ValueError if hard links lead to the file at `path`: saving puts a new one in its place."""
+    """ValueError if hard links lead to the file at `path`: saving puts a new one in its
+    place."""
     names = os.stat(path).st_nlink
     if names > 1:
         raise ValueError(
@@ -156,7 +159,8 @@ def _taken(path):
 
 
 def _forget():
-    """In the child of a fork: close what the parent holds, which stays locked for the parent."""
+    """In the child of a fork: close what the parent holds, which stays locked for the
+    parent."""
     for lock in list(LOCKS):
         lock.let_go()
 

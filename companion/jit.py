@@ -1,21 +1,23 @@
-"""The decorator of all kernels: `numba.njit` with public options and a cache that knows imports.
+"""The decorator of all kernels: `numba.njit` with public options and a cache that knows
+imports.
 
 Two things differ from plain `numba.njit(cache=True)`.
 
-Cache.  Numba stores a compiled function under the content and line number of its own file, so an
-edited callee in another file is not seen and old code runs, while a longer docstring recompiles.
-Here the stored name holds the digest of the module's import closure (`companion._closure`); what
-no source asks for any more can be deleted at any time.  A kernel is stored only if the files of its
-closure are those that this process imported.  Where nothing can be stored every process compiles
-anew, and says so once.
+Cache.  Numba stores a compiled function under the content and line number of its own
+file, so an edited callee in another file is not seen and old code runs, while a longer
+docstring recompiles. Here the stored name holds the digest of the module's import closure
+(`companion._closure`); what no source asks for any more can be deleted at any time.  A
+kernel is stored only if the files of its closure are those that this process imported.
+Where nothing can be stored every process compiles anew, and says so once.
 
-Linking.  Numba makes machine code for every kernel and links it into each caller, where it is
-optimised again.  Most kernels are called by kernels alone, so each has a second dispatcher,
-`linked`, whose compilation stops at LLVM's intermediate code; callers link that.  This halves
-compile time and disk use.
+Linking.  Numba makes machine code for every kernel and links it into each caller, where
+it is optimised again.  Most kernels are called by kernels alone, so each has a second
+dispatcher, `linked`, whose compilation stops at LLVM's intermediate code; callers link
+that.  This halves compile time and disk use.
 
-Both use Numba's internals.  If these differ, or if the environment variable COMPANION_PLAIN_NUMBA
-is set, kernels are plain `numba.njit`, which compiles them in every process.
+Both use Numba's internals.  If these differ, or if the environment variable
+COMPANION_PLAIN_NUMBA is set, kernels are plain `numba.njit`, which compiles them in every
+process.
 """
 
 import functools
@@ -41,8 +43,9 @@ LOOPS = ("play", "run")  # called from Python: never merged
 def cache_folder():
     """NUMBA_CACHE_DIR if it is set and not empty.
 
-    Otherwise a folder beside the sources.  Where these are read-only, or installed, for pip would
-    leave a folder of kernels behind: the user's cache, or None if the user has no home.
+    Otherwise a folder beside the sources.  Where these are read-only, or installed, for
+    pip would leave a folder of kernels behind: the user's cache, or None if the user has
+    no home.
     """
     if told := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(told)
@@ -68,10 +71,11 @@ def unstored_for(reason):
 
 @functools.cache
 def stored_name(module):
-    """The digest under which kernels of a module are stored; None if they are not, which is said.
+    """The digest under which kernels of a module are stored; None if they are not, which
+    is said.
 
-    Asked when a kernel is first called, after all that it uses was imported: files that are still
-    as they were before any import are what was imported.
+    Asked when a kernel is first called, after all that it uses was imported: files that
+    are still as they were before any import are what was imported.
     """
     if CACHE is None:
         unstored_for(
@@ -106,7 +110,8 @@ try:
     from numba.core.compiler import Compiler
 
     class _Locator(_CacheLocator):
-        """Where a kernel is stored: one folder a module, the digest of its closure in the name."""
+        """Where a kernel is stored: one folder a module, the digest of its closure in the
+        name."""
 
         KIND = ""
 
@@ -130,8 +135,8 @@ try:
         _locator_classes = (_Locator,)
 
     class _Files(IndexDataCacheFile):
-        """The files of a kernel.  One that is cut, foreign or not to be read is no file: reading
-        back what `pickle` wrote can raise any exception then."""
+        """The files of a kernel.  One that is cut, foreign or not to be read is no file:
+        reading back what `pickle` wrote can raise any exception then."""
 
         def _load_index(self):
             try:
@@ -237,7 +242,8 @@ except (
 
 
 class _LazyCache:
-    """The cache of a kernel, made when it is first asked: until then no source is read."""
+    """The cache of a kernel, made when it is first asked: until then no source is
+    read."""
 
     def __init__(self, func, kind):
         self._func = func
@@ -252,10 +258,11 @@ class _LazyCache:
 
 
 def jit(func, inline="never"):
-    """Compile func on first call: without the global lock, IEEE arithmetic, cached on disk.
+    """Compile func on first call: without the global lock, IEEE arithmetic, cached on
+    disk.
 
-    Short kernels are merged into their callers.  A function outside this package, or inside another
-    function, is compiled in every process.
+    Short kernels are merged into their callers.  A function outside this package, or
+    inside another function, is compiled in every process.
     """
     short = len(func.__code__.co_code) < SHORT and func.__name__ not in LOOPS
     options = OPTIONS | {"inline": inline, "forceinline": short}
@@ -277,7 +284,8 @@ def jit(func, inline="never"):
 
 
 def inlined(func):
-    """`jit` for a step of a kernel: written out in every caller before types are known."""
+    """`jit` for a step of a kernel: written out in every caller before types are
+    known."""
     return jit(func, inline="always")
 
 
@@ -292,9 +300,10 @@ def _counted(tree):
 
 
 def borrowed(tree):
-    """The arrays of a nested tuple without Numba's count of references, which took most of the time
-    of a short step.  For loops of this package alone: their caller holds the arrays, and their
-    steps keep none.  A step that kept one would use memory that is freed.
+    """The arrays of a nested tuple without Numba's count of references, which took most
+    of the time of a short step.  For loops of this package alone: their caller holds the
+    arrays, and their steps keep none.  A step that kept one would use memory that is
+    freed.
     """
     return tree
 

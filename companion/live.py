@@ -1,10 +1,11 @@
 """One run of a policy, or of an optimiser, on anyone's data: counted, and kept in a file.
 
-For research simulation: noise is drawn in floating point, which a determined attacker can exploit.
-Do not use it to protect real people's data.
+For research simulation: noise is drawn in floating point, which a determined attacker can
+exploit. Do not use it to protect real people's data.
 
-A saved run is a zip of plain arrays with a JSON text; nothing in it is executed.  It holds private
-data (records, exact sums, counts of what was clipped): keep it as you keep those.
+A saved run is a zip of plain arrays with a JSON text; nothing in it is executed.  It
+holds private data (records, exact sums, counts of what was clipped): keep it as you keep
+those.
 """
 
 from __future__ import annotations
@@ -42,10 +43,11 @@ SAME_BUDGET = 1e-9  # and of two guarantees, which are searched for from the par
 
 
 class Report(NamedTuple):
-    """What `Live.report` tells the holder of the data; counts are exact, so they are private.
+    """What `Live.report` tells the holder of the data; counts are exact, so they are
+    private.
 
-    clipped: records outside the policy's universe, by cause (one may have both); None if nothing is
-    clipped.  arms: arm -> rounds in which it was played.
+    clipped: records outside the policy's universe, by cause (one may have both); None if
+    nothing is clipped.  arms: arm -> rounds in which it was played.
     """
 
     rounds: int
@@ -63,8 +65,8 @@ class Report(NamedTuple):
 class Run:
     """What `Live` and `Stream` share: one call at a time, in one process, without copies.
 
-    A run draws secret noise.  A copy of it would draw the same noise for other records, and the
-    difference of two releases would show a record; so would the child of a fork.
+    A run draws secret noise.  A copy of it would draw the same noise for other records,
+    and the difference of two releases would show a record; so would the child of a fork.
     """
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -74,7 +76,8 @@ class Run:
 
     @contextmanager
     def _alone(self):
-        """One call of this run at a time: checks, kernel and counts; signals wait for its end."""
+        """One call of this run at a time: checks, kernel and counts; signals wait for its
+        end."""
         # first: a lock that was held at the fork stays held
         if os.getpid() != self._process:
             raise RuntimeError(
@@ -95,21 +98,23 @@ class Run:
 
 
 class Live(Run):
-    """One run of a policy, fed round by round: `arm = live.select(X)`, then `live.update(arm, r)`.
+    """One run of a policy, fed round by round: `arm = live.select(X)`, then
+    `live.update(arm, r)`.
 
-    The same kernels as in `simulate`, with equal arms on an equal stream.  A ValueError (contexts
-    that the policy cannot read, an arm outside 0..K-1, a reward that is not finite, a round past
-    the horizon of the guarantee) changes nothing.  Warns once when more than 1 % of the records
-    were clipped.  A guarantee per user (its `unit`) is one per round: it holds only if each person
-    has one round.  Of two policies that see the same person the epsilons add, and the deltas.
+    The same kernels as in `simulate`, with equal arms on an equal stream.  A ValueError
+    (contexts that the policy cannot read, an arm outside 0..K-1, a reward that is not
+    finite, a round past the horizon of the guarantee) changes nothing.  Warns once when
+    more than 1 % of the records were clipped.  A guarantee per user (its `unit`) is one
+    per round: it holds only if each person has one round.  Of two policies that see the
+    same person the epsilons add, and the deltas.
 
-    Delayed feedback: a question with a `ticket` (a text of yours) stays open until `update` gets
-    the same ticket, if the policy has `delayed_feedback`; otherwise a second question is refused.
-    Open questions count as rounds.  When a reward arrives, and that it never does, is not
-    protected.
+    Delayed feedback: a question with a `ticket` (a text of yours) stays open until
+    `update` gets the same ticket, if the policy has `delayed_feedback`; otherwise a
+    second question is refused. Open questions count as rounds.  When a reward arrives,
+    and that it never does, is not protected.
 
-    Threads may share a run: a call waits for the one before it.  A run is not copied (TypeError),
-    and the child of a fork cannot go on with it (RuntimeError).
+    Threads may share a run: a call waits for the one before it.  A run is not copied
+    (TypeError), and the child of a fork cannot go on with it (RuntimeError).
 
     >>> from companion.policies import jdp_linucb
     >>> live = jdp_linucb(2, 100, epsilon=1.0, delta=0.01).start(seed=1)
@@ -132,7 +137,8 @@ class Live(Run):
         weakref.finalize(self, held.let_all_go, self._held)
 
     def select(self, X: np.typing.ArrayLike, ticket: str | None = None) -> int:
-        """Arm for contexts X (K, d), one row per arm; asked once per round, or per ticket."""
+        """Arm for contexts X (K, d), one row per arm; asked once per round, or per
+        ticket."""
         if ticket is not None and not (
             isinstance(ticket, str) and 0 < len(ticket) <= 200
         ):
@@ -159,7 +165,8 @@ class Live(Run):
         return arm
 
     def update(self, arm: int, r: float, ticket: str | None = None) -> None:
-        """Tell the policy that `arm` was played, advised or not, and paid the reward `r`."""
+        """Tell the policy that `arm` was played, advised or not, and paid the reward
+        `r`."""
         p = self.policy
         with self._alone():
             X, _ = self._asked(ticket)
@@ -174,7 +181,8 @@ class Live(Run):
             warnings.warn(warning, stacklevel=2)
 
     def drop(self, ticket: str) -> None:
-        """Forget an open question whose reward never comes: nothing is learned, no round passes."""
+        """Forget an open question whose reward never comes: nothing is learned, no round
+        passes."""
         with self._alone():
             self._asked(ticket)
             if not self.policy.delayed_feedback:
@@ -186,7 +194,8 @@ class Live(Run):
 
     @property
     def open(self) -> dict:
-        """{ticket: (contexts X, arm advised)} of the questions that wait; no ticket is None."""
+        """{ticket: (contexts X, arm advised)} of the questions that wait; no ticket is
+        None."""
         with self._alone():
             return {ticket: (X.copy(), arm) for ticket, (X, arm) in self._open.items()}
 
@@ -221,7 +230,8 @@ class Live(Run):
         return self._open[ticket]
 
     def _count(self, arm, x, r):
-        """Count a round; the text of a warning, once, if many records were clipped, else ""."""
+        """Count a round; the text of a warning, once, if many records were clipped, else
+        ""."""
         self._arms[arm] = self._arms.get(arm, 0) + 1
         if self.policy.universe is None:
             return ""
@@ -239,12 +249,13 @@ class Live(Run):
     def save(self, path: str | Path) -> None:
         """Write the run to `path`, all or nothing; what is there already is replaced.
 
-        The file can be read by its owner alone.  From now on this run holds it (not on Windows),
-        under whatever name: no other run can be loaded from it or saved to it until this one is
-        closed, or gone with its process.  A symbolic link stays one.  Save before the first round
-        and after every answer (see `load`).
-        Raises ValueError, and changes nothing, on a file that another run holds, with more than one
-        name, in a folder that is read-only, or on a file system without locks.
+        The file can be read by its owner alone.  From now on this run holds it (not on
+        Windows), under whatever name: no other run can be loaded from it or saved to it
+        until this one is closed, or gone with its process.  A symbolic link stays one.
+        Save before the first round and after every answer (see `load`).
+        Raises ValueError, and changes nothing, on a file that another run holds, with
+        more than one name, in a folder that is read-only, or on a file system without
+        locks.
         """
         path = held.real_path(path)
         with self._alone():
@@ -306,14 +317,15 @@ class Live(Run):
     def load(cls, path: str | Path, policy: Policy) -> Live:
         """The run that was saved at `path`, made with the same policy.
 
-        Continue a run once: the guarantee is that of one run, and a second one from the same file
-        shows anew what the first one showed.  So does a run that died after it had shown more than
-        it had saved: sums are shown again, with new noise, which the guarantee does not cover.
-        Noise is fresh, from the operating system: if two runs drew the same for different records,
-        the difference of two releases would show a record without noise.  (In a simulation that is
-        to be repeated, set `rng` to a generator of yours.)
-        Raises ValueError, naming what differs, on a file that another run holds, of another version
-        of the package, of another policy or parameter, or that is no saved run.
+        Continue a run once: the guarantee is that of one run, and a second one from the
+        same file shows anew what the first one showed.  So does a run that died after it
+        had shown more than it had saved: sums are shown again, with new noise, which the
+        guarantee does not cover. Noise is fresh, from the operating system: if two runs
+        drew the same for different records, the difference of two releases would show a
+        record without noise.  (In a simulation that is to be repeated, set `rng` to a
+        generator of yours.) Raises ValueError, naming what differs, on a file that
+        another run holds, of another version of the package, of another policy or
+        parameter, or that is no saved run.
         """
         need_members("policy", [policy], Policy)
         path = held.real_path(path)
@@ -373,7 +385,8 @@ class Live(Run):
             held.let_all_go(self._held)
 
     def _hold(self, path, make=False):
-        """Hold the file at `path` for this run, if it does not already (none on Windows)."""
+        """Hold the file at `path` for this run, if it does not already (none on
+        Windows)."""
         if not held.LOCKABLE:
             return
         if held.identity(path) not in self._held:
@@ -385,10 +398,11 @@ class Live(Run):
 class Stream(Run):
     """One run of an optimiser, fed record by record: `theta = stream.update(x, y)`.
 
-    Driven by the same kernels as a whole run, with equal parameters on equal records.  Raises
-    ValueError, and changes nothing, on a record that `need_records` refuses: another dimension, a
-    number that is not finite, or one record more than the guarantee covers.  Threads may share it;
-    it is not copied (TypeError), and the child of a fork cannot go on with it (RuntimeError).
+    Driven by the same kernels as a whole run, with equal parameters on equal records.
+    Raises ValueError, and changes nothing, on a record that `need_records` refuses:
+    another dimension, a number that is not finite, or one record more than the guarantee
+    covers.  Threads may share it; it is not copied (TypeError), and the child of a fork
+    cannot go on with it (RuntimeError).
     """
 
     def __init__(self, optimiser: Optimiser, rng: np.random.Generator) -> None:
@@ -427,7 +441,8 @@ def _leaves(value, name):
 
 
 def _names(policy):
-    """What must be equal for a run to go on: version, policy, and where its kernels stand."""
+    """What must be equal for a run to go on: version, policy, and where its kernels
+    stand."""
     kernels = getattr(policy.select, "py_func", policy.select)
     return {
         "version": companion.__version__,
@@ -450,7 +465,8 @@ def _numbers(kind, value):
 def _need_same(name, saved, here, tolerance):
     """ValueError, with both values, unless an array of parameters is the saved one.
 
-    Numbers may differ by the tolerance, relative to the larger: processors round differently.
+    Numbers may differ by the tolerance, relative to the larger: processors round
+    differently.
     """
     if saved is None:
         raise _other(name, "absent", here)

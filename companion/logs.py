@@ -1,9 +1,10 @@
 """What a policy or a rule is worth on a log of rounds that somebody else played.
 
 A log holds the reward of one arm per round.
-Source: Li, Chu, Langford and Wang (2011) for replay; Horvitz and Thompson (1952) for weighting.
-Privacy: an estimate is an exact function of the log, so it gives no guarantee by itself, not even
-if the policy that it values is private.  `private_mean` adds noise and says what it promises.
+Source: Li, Chu, Langford and Wang (2011) for replay; Horvitz and Thompson (1952) for
+weighting. Privacy: an estimate is an exact function of the log, so it gives no guarantee
+by itself, not even if the policy that it values is private.  `private_mean` adds noise
+and says what it promises.
 """
 
 import numpy as np
@@ -16,12 +17,14 @@ from companion.stats import Interval, mean_interval
 
 
 def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
-    """(Interval of the mean reward, rounds kept) of a policy that learns, from a uniform log.
+    """(Interval of the mean reward, rounds kept) of a policy that learns, from a uniform
+    log.
 
-    Parameters: contexts X (n, K, d); arms (n,) in 0..K-1, each drawn uniformly; their rewards (n,).
-    The policy sees the rounds in order, learns from those in which it chooses the logged arm, and
-    skips the others: unbiased for its first rounds.  The interval has no ends if fewer than 2
-    rounds agree.  Raises ValueError on anything else.
+    Parameters: contexts X (n, K, d); arms (n,) in 0..K-1, each drawn uniformly; their
+    rewards (n,). The policy sees the rounds in order, learns from those in which it
+    chooses the logged arm, and skips the others: unbiased for its first rounds.  The
+    interval has no ends if fewer than 2 rounds agree.  Raises ValueError on anything
+    else.
     """
     validate.need_members("policy", [policy], Policy)
     X = validate.need_array("X", X, ("n", "K", "d"))
@@ -49,10 +52,11 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
 def weighted_rewards(target, propensities, rewards) -> np.ndarray:
     """(n,) rewards times the weight target / propensity of the arm played.
 
-    Parameters: target (n,) in [0, 1], the probability that a fixed rule plays the logged arm;
-    propensities (n,) in [1e-100, 1], the probability with which it was drawn; rewards (n,).  Their
-    mean is unbiased for the rule's value if the propensities are true and the rule did not learn
-    from this log: `stats.mean_interval`, or `private_mean` to publish it.
+    Parameters: target (n,) in [0, 1], the probability that a fixed rule plays the logged
+    arm; propensities (n,) in [1e-100, 1], the probability with which it was drawn;
+    rewards (n,).  Their mean is unbiased for the rule's value if the propensities are
+    true and the rule did not learn from this log: `stats.mean_interval`, or
+    `private_mean` to publish it.
 
     >>> weighted_rewards([1, 0], [0.5, 0.5], [1.0, 0.0]).mean()  # had arm 0 been played twice
     1.0
@@ -73,11 +77,12 @@ def weighted_rewards(target, propensities, rewards) -> np.ndarray:
 def private_mean(values, low, high, *, epsilon, seed=None, level: float = 0.95):
     """(Interval, Guarantee) of a mean, one value (n,) per person, that may be published.
 
-    Values are clipped to the public bounds [low, high].  Sensitivity: n is public, and one person's
-    value moves the mean by at most (high - low) / n, so Laplace noise of scale (high - low) /
-    (n epsilon) gives (epsilon, 0)-DP in the central model.  The interval is made of public numbers:
-    Hoeffding's for the values, plus a quantile of the noise, each at half the error.  Raises
-    ValueError unless low < high are finite and epsilon > 0.
+    Values are clipped to the public bounds [low, high].  Sensitivity: n is public, and
+    one person's value moves the mean by at most (high - low) / n, so Laplace noise of
+    scale (high - low) / (n epsilon) gives (epsilon, 0)-DP in the central model.  The
+    interval is made of public numbers:
+    Hoeffding's for the values, plus a quantile of the noise, each at half the error.
+    Raises ValueError unless low < high are finite and epsilon > 0.
     """
     values = validate.need_array("values", values, ("n",))
     low = validate.need_float("low", low)

@@ -2,9 +2,10 @@
 
     from companion.policies import fliphat, jdp_linucb
 
-`TABLE` maps each name to its factory and to the arguments of a small instance for the common tests,
-or to a function of the number of arms K that gives them.  A new policy is a file, its import, and a
-line in the table.  (`as` tells type checkers that a name may be imported from here.)
+`TABLE` maps each name to its factory and to the arguments of a small instance for the
+common tests, or to a function of the number of arms K that gives them.  A new policy is a
+file, its import, and a line in the table.  (`as` tells type checkers that a name may be
+imported from here.)
 """
 
 from companion.baselines.ecolog import ecolog as ecolog

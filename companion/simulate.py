@@ -1,9 +1,10 @@
-"""Policies x repetitions -> Result: every policy plays the same stream, so differences are paired.
+"""Policies x repetitions -> Result: every policy plays the same stream, so differences
+are paired.
 
-Seeds: a repetition is one `numpy.random.SeedSequence`.  Its child 0 feeds the environment; a
-policy's child is named by a digest of the policy's name.  A result therefore depends on the
-parameters and the seed alone: not on threads, executors or order, nor on which other policies are
-in the list.
+Seeds: a repetition is one `numpy.random.SeedSequence`.  Its child 0 feeds the
+environment; a policy's child is named by a digest of the policy's name.  A result
+therefore depends on the parameters and the seed alone: not on threads, executors or
+order, nor on which other policies are in the list.
 """
 
 import functools
@@ -26,7 +27,8 @@ WORKER = threading.local()
 
 
 class Result(NamedTuple):
-    """What `simulate` returns; axes: repetition, policy (in the order given), round of the grid."""
+    """What `simulate` returns; axes: repetition, policy (in the order given), round of
+    the grid."""
 
     names: tuple
     rounds: np.ndarray  # (n_grid,) increasing, counted from 1; the last one is T
@@ -67,7 +69,8 @@ def repetitions(seed: int, n_reps: int, *key):
 
 
 def stream(seed, label: str) -> np.random.Generator:
-    """The generator of one part of a repetition: `label` "environment", or the name of a policy."""
+    """The generator of one part of a repetition: `label` "environment", or the name of a
+    policy."""
     key = (
         (0,)
         if label == "environment"
@@ -78,7 +81,8 @@ def stream(seed, label: str) -> np.random.Generator:
 
 
 def even_grid(T: int, n: int = 200) -> np.ndarray:
-    """About n evenly spaced rounds from 1 to T, with T; ValueError unless both are integers."""
+    """About n evenly spaced rounds from 1 to T, with T; ValueError unless both are
+    integers."""
     T = need_int("T", T, 1)
     n = need_int("n", n, 1)
     # in whole numbers: the last one is T
@@ -103,18 +107,21 @@ def simulate(
     policies : `Policy` values with distinct names
     T : rounds, at most the horizon of every policy
     seeds : integers >= 0 or SeedSequences, one per repetition (see `repetitions`)
-    executor : a `concurrent.futures.Executor` or a Dask `Client`; None: threads over the cores
+    executor : a `concurrent.futures.Executor` or a Dask `Client`; None: threads over the
+    cores
     grid : increasing rounds at which regret is kept; None: 200 even ones
-    keep : a folder of yours, one for all workers, in which every finished repetition is kept (by
-        `joblib.Memory`), named by all that it depends on; a later call reads it instead of playing
-        it again, so a run that is killed, or ended by Ctrl-C, loses at most the repetitions under
-        way.  Classes and functions
-        from outside this package are known by name alone: take another folder when you change
-        their code.
+    keep : a folder of yours, one for all workers, in which every finished repetition is
+    kept (by
+        `joblib.Memory`), named by all that it depends on; a later call reads it instead
+        of playing it again, so a run that is killed, or ended by Ctrl-C, loses at most
+        the repetitions under way.  Classes and functions
+        from outside this package are known by name alone: take another folder when you
+        change their code.
 
     Returns
     -------
-    `Result`, which depends on the arguments alone, not on the executor or on what was kept.
+    `Result`, which depends on the arguments alone, not on the executor or on what was
+    kept.
 
     Raises
     ------
@@ -142,8 +149,8 @@ def simulate(
 def imported_code() -> str:
     """The digest of the sources of this package, as this process imported them.
 
-    Raises ValueError if one was written to since, or if there are no files, as in an archive: then
-    no digest tells what code runs here.
+    Raises ValueError if one was written to since, or if there are no files, as in an
+    archive: then no digest tells what code runs here.
     """
     modules = sorted(PACKAGE.modules())
     if not modules:
@@ -155,7 +162,8 @@ def imported_code() -> str:
 
 
 def need_unwritten(modules) -> None:
-    """Raise ValueError, naming the file, if one of the modules was written to since the import."""
+    """Raise ValueError, naming the file, if one of the modules was written to since the
+    import."""
     written = PACKAGE.written(PACKAGE.file(m) for m in modules)
     if written:
         raise ValueError(
@@ -167,7 +175,8 @@ def need_unwritten(modules) -> None:
 
 @functools.cache
 def need_code(digest: str) -> None:
-    """Raise ValueError unless this process imported the sources with this digest: asked once."""
+    """Raise ValueError unless this process imported the sources with this digest: asked
+    once."""
     here = imported_code()
     if here != digest:
         raise ValueError(
@@ -178,8 +187,8 @@ def need_code(digest: str) -> None:
 def kept_repetition(store: Path, *job):
     """`repetition` of a job, read from the folder `store` if it is kept there, else kept.
 
-    store: named by the digest of the sources that the results come from.  Raises ValueError if this
-    process, a worker that began later say, imported others.
+    store: named by the digest of the sources that the results come from.  Raises
+    ValueError if this process, a worker that began later say, imported others.
     """
     need_code(store.name)
     kept = need_module("joblib", "sweeps").Memory(store, verbose=0).cache(repetition)
@@ -187,19 +196,19 @@ def kept_repetition(store: Path, *job):
 
 
 def threads() -> int:
-    """Number of threads of the default pool: COMPANION_THREADS if set (a runner of several), else
-    cores."""
+    """Number of threads of the default pool: COMPANION_THREADS if set (a runner of
+    several), else cores."""
     return int(os.environ.get("COMPANION_THREADS", 0)) or os.cpu_count() or 1
 
 
 def parallel_map(task, jobs, executor=None):
     """[task(*job) for job in jobs], in this order: the one place that spreads work out.
 
-    executor: a `concurrent.futures.Executor`, a Dask `Client`, or None for a thread pool over the
-    cores (kernels run without the global lock).  Every job brings its own random stream, so the
-    results do not depend on the executor.  If one fails, or at Ctrl-C, those not begun are
-    cancelled; those under way on the default threads end at the next block of rounds (`go_on`), and
-    nobody waits for them.
+    executor: a `concurrent.futures.Executor`, a Dask `Client`, or None for a thread pool
+    over the cores (kernels run without the global lock).  Every job brings its own random
+    stream, so the results do not depend on the executor.  If one fails, or at Ctrl-C,
+    those not begun are cancelled; those under way on the default threads end at the next
+    block of rounds (`go_on`), and nobody waits for them.
     """
     if executor is None:
         return _on_threads(task, jobs)
@@ -214,7 +223,8 @@ def parallel_map(task, jobs, executor=None):
 
 
 def _on_threads(task, jobs):
-    """`parallel_map` on a pool of its own: the main thread waits, and hears Ctrl-C at once."""
+    """`parallel_map` on a pool of its own: the main thread waits, and hears Ctrl-C at
+    once."""
     stop = threading.Event()
     workers = min(threads(), len(jobs))
     pool = ThreadPoolExecutor(workers, "repetitions", _begin_worker, (stop,))
@@ -242,7 +252,8 @@ def go_on() -> None:
 
 
 def need_run(policies, T: int, seeds, grid):
-    """(policies, T, seeds, grid) of `simulate`, checked: tuple, int, SeedSequences, rounds to T."""
+    """(policies, T, seeds, grid) of `simulate`, checked: tuple, int, SeedSequences,
+    rounds to T."""
     policies = need_members("policies", policies, Policy)
     T = need_int("T", T, 1)
     names = tuple(p.name for p in policies)
@@ -259,14 +270,16 @@ def need_run(policies, T: int, seeds, grid):
 
 
 def need_seeds(seeds):
-    """Seeds of repetitions as SeedSequences: integers >= 0 or SeedSequences, at least one."""
+    """Seeds of repetitions as SeedSequences: integers >= 0 or SeedSequences, at least
+    one."""
     whole = np.random.SeedSequence
     given = need_members("seeds", seeds)
     return [s if isinstance(s, whole) else whole(need_seed("seeds", s)) for s in given]
 
 
 def as_result(policies, grid, runs) -> Result:
-    """`Result` from one (regret (n_policies, n_grid), seconds (n_policies,)) per repetition."""
+    """`Result` from one (regret (n_policies, n_grid), seconds (n_policies,)) per
+    repetition."""
     regret, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
     names, guarantees = (
         tuple(getattr(p, f) for p in policies) for f in ("name", "guarantee")
@@ -281,7 +294,8 @@ def as_result(policies, grid, runs) -> Result:
 
 
 def need_grid(grid, T: int) -> np.ndarray:
-    """The grid as increasing rounds that end with T; ValueError unless they lie in [1, T]."""
+    """The grid as increasing rounds that end with T; ValueError unless they lie in [1,
+    T]."""
     grid = np.array(
         [need_int("grid", t, 1, T) for t in need_members("grid", grid)],
         np.int64,
@@ -294,10 +308,10 @@ def need_grid(grid, T: int) -> np.ndarray:
 def trace(env, policy: Policy, T: int, seed, every: int):
     """Watch one repetition: yield (t, state, X, mu, arms) after every `every` rounds.
 
-    t counts from 1; X (n, K, d), mu (n, K), arms (n,) are the rounds since the last yield, as far
-    as they lie in one block.  The run is that of `simulate` with this seed (an integer or a
-    SeedSequence), and refuses what `simulate` refuses.  The arrays of `state` are overwritten
-    afterwards.
+    t counts from 1; X (n, K, d), mu (n, K), arms (n,) are the rounds since the last
+    yield, as far as they lie in one block.  The run is that of `simulate` with this seed
+    (an integer or a SeedSequence), and refuses what `simulate` refuses.  The arrays of
+    `state` are overwritten afterwards.
     """
     (policy,), T, (seed,), _ = need_run([policy], T, [seed], None)
     need_method("env", env, "blocks")
@@ -323,7 +337,8 @@ def trace(env, policy: Policy, T: int, seed, every: int):
 
 
 def repetition(env, policies, T: int, seed, grid):
-    """One repetition of checked arguments: (regret (n_policies, n_grid), seconds (n_policies,))."""
+    """One repetition of checked arguments: (regret (n_policies, n_grid), seconds
+    (n_policies,))."""
     rngs = [stream(seed, p.name) for p in policies]
     states = [p.init(p.params) for p in policies]
     regret = np.zeros((len(policies), len(grid)))
@@ -354,7 +369,8 @@ def repetition(env, policies, T: int, seed, grid):
 
 
 def _check_block(X, R, mu, policies, left):
-    """Number of rounds of a block, at most `left`, after checking all that kernels rely on."""
+    """Number of rounds of a block, at most `left`, after checking all that kernels rely
+    on."""
     need_contexts(policies, X)
     if X.ndim != 3:
         raise ValueError(f"block X must have shape (n, K, d); got shape {X.shape}")

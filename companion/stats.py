@@ -1,7 +1,9 @@
-"""Intervals for what the book asserts: means, paired differences, fitted exponents, worst cases.
+"""Intervals for what the book asserts: means, paired differences, fitted exponents, worst
+cases.
 
-Source: Student's t interval; the exponent is the least-squares slope of log y on log x, repetition
-by repetition; what is read off worst cases over instances has a bootstrap interval.
+Source: Student's t interval; the exponent is the least-squares slope of log y on log x,
+repetition by repetition; what is read off worst cases over instances has a bootstrap
+interval.
 """
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -17,7 +19,8 @@ DRAWS = 2000  # of a bootstrap
 
 
 def _floats(name, value, *shape):
-    """`need_array`, left as it lies in memory, so that sums over any axis keep their last bits."""
+    """`need_array`, left as it lies in memory, so that sums over any axis keep their last
+    bits."""
     need_array(name, value, shape)
     return np.asarray(value, dtype=float)
 
@@ -27,8 +30,8 @@ SAME = Decimal("1e-9")
 
 
 def at_least(value: float, spec: str = ".3g") -> str:
-    """A lower bound in the digits of a spec like ".2f" or ".3g", rounded down: what is printed
-    holds, too.
+    """A lower bound in the digits of a spec like ".2f" or ".3g", rounded down: what is
+    printed holds, too.
 
     >>> at_least(0.7285), at_least(3.396, ".1f"), at_least(1.2, ".2f")
     ('0.728', '3.3', '1.20')
@@ -80,7 +83,8 @@ class Interval(NamedTuple):
 
 
 def mean_interval(samples, level: float = 0.95) -> Interval:
-    """Student's t interval for the mean of samples (n,).  ValueError if n < 2 or not finite."""
+    """Student's t interval for the mean of samples (n,).  ValueError if n < 2 or not
+    finite."""
     ends = band(_floats("samples", samples, "n")[:, None], level)
     return Interval(*(float(end[0]) for end in ends))
 
@@ -148,11 +152,12 @@ def ratio(a, b: np.ndarray, level: float = 0.95) -> Interval:
 
 
 def exponent(x: np.ndarray, samples: np.ndarray, level: float = 0.95) -> Interval:
-    """Slope of log mean against log x, with its interval: samples (n, m) > 0 at x (m,) > 0.
+    """Slope of log mean against log x, with its interval: samples (n, m) > 0 at x (m,) >
+    0.
 
     The slope is fitted to the mean over repetitions; the interval is the jackknife's over
-    repetitions, which needs no model of the noise and allows the m points of one repetition to
-    depend on each other.
+    repetitions, which needs no model of the noise and allows the m points of one
+    repetition to depend on each other.
     """
     x = _logs("x", x, "m")
     samples = _floats("samples", samples, "n", "m")
@@ -187,8 +192,8 @@ def proportion(hits: int, trials: int, level: float = 0.95) -> Interval:
 
 
 def lower_end(hits, trials, tail: float) -> np.ndarray:
-    """Clopper and Pearson's end that exceeds the probability with chance at most `tail`; of
-    numbers or, entry by entry, of arrays.
+    """Clopper and Pearson's end that exceeds the probability with chance at most `tail`;
+    of numbers or, entry by entry, of arrays.
     """
     return np.where(
         hits == 0,
@@ -208,7 +213,8 @@ def upper_end(hits, trials, tail: float) -> np.ndarray:
 
 
 def jackknife(statistic, samples: np.ndarray, level: float = 0.95) -> Interval:
-    """Interval for a statistic of samples by leaving out one repetition (first axis) at a time."""
+    """Interval for a statistic of samples by leaving out one repetition (first axis) at a
+    time."""
     n = len(samples)
     value = statistic(samples)
     left = np.array([statistic(np.delete(samples, i, axis=0)) for i in range(n)])
@@ -218,15 +224,17 @@ def jackknife(statistic, samples: np.ndarray, level: float = 0.95) -> Interval:
 
 
 def worst_case(regret: np.ndarray) -> np.ndarray:
-    """Largest mean over instances: regret (m, instances, n_reps) at m horizons -> (m,)."""
+    """Largest mean over instances: regret (m, instances, n_reps) at m horizons ->
+    (m,)."""
     return (
         _floats("regret", regret, "m", "instances", "n_reps").mean(axis=-1).max(axis=-1)
     )
 
 
 def _bootstrap(statistic, regret, seed, level) -> Interval:
-    """A statistic of worst cases (n, m) -> (n, ...), with the ends of its bootstrap interval: every
-    draw resamples the repetitions of every run, and takes the worst instance anew.
+    """A statistic of worst cases (n, m) -> (n, ...), with the ends of its bootstrap
+    interval: every draw resamples the repetitions of every run, and takes the worst
+    instance anew.
     """
     regret = _floats("regret", regret, "m", "instances", "n_reps")
     rng = np.random.default_rng([need_seed("seed", seed), 77])
@@ -266,7 +274,8 @@ def worst_case_exponent(
 
 
 def worst_case_ratio(ours, theirs, seed: int, level: float = 0.95) -> Interval:
-    """Mean over horizons of worst-case regret of `ours` over that of `theirs`, with interval."""
+    """Mean over horizons of worst-case regret of `ours` over that of `theirs`, with
+    interval."""
     both = _both(ours, theirs)
     m = len(ours)
     return _bootstrap(

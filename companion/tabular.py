@@ -1,11 +1,13 @@
 """From a table to contexts: named columns, public bounds, arms by their labels.
 
-Bounds and categories come from public knowledge, never from the data: the smallest and largest
-value of a column are values of two people, and a map made from them would give these two away.
-Values beyond a bound are moved to it.  Missing values are refused: fill them by a public value
-first, as pandas' `fillna` does, a category's by a level such as "unknown".
+Bounds and categories come from public knowledge, never from the data: the smallest and
+largest value of a column are values of two people, and a map made from them would give
+these two away. Values beyond a bound are moved to it.  Missing values are refused: fill
+them by a public value first, as pandas' `fillna` does, a category's by a level such as
+"unknown".
 
-For research simulation: read the warning in `companion.live` before you feed anybody's data.
+For research simulation: read the warning in `companion.live` before you feed anybody's
+data.
 """
 
 from __future__ import annotations
@@ -32,15 +34,17 @@ SIZES = {
 
 
 class Column(NamedTuple):
-    """One column of a table: a number with public bounds, or a category with public levels."""
+    """One column of a table: a number with public bounds, or a category with public
+    levels."""
 
     low: float
     high: float
     levels: tuple
 
     def coordinates(self, name, values) -> np.ndarray:
-        """(n, 1): numbers from [low, high] to [-1, 1]; or (n, levels): a level to 1 in a place of
-        its own.  ValueError, which names the column and the row (from 0), on anything else.
+        """(n, 1): numbers from [low, high] to [-1, 1]; or (n, levels): a level to 1 in a
+        place of its own.  ValueError, which names the column and the row (from 0), on
+        anything else.
 
         `Text` values, entries of a file, are numbers or levels if they are written so.
         """
@@ -94,8 +98,8 @@ def _number(value) -> float:
 def _place(levels, value):
     """The place of the level that equals the value, or None.
 
-    No text stands for a missing value: "NA" is the level "NA".  `Text` equals a level that is a
-    number or a truth value, too, if it is written as one.
+    No text stands for a missing value: "NA" is the level "NA".  `Text` equals a level
+    that is a number or a truth value, too, if it is written as one.
     """
     for place in range(len(levels)):
         level = levels[place]
@@ -115,11 +119,13 @@ def _place(levels, value):
 
 
 def read_table(path):
-    """The CSV file at this path as a data frame of `Text`, one entry in every column of every row.
+    """The CSV file at this path as a data frame of `Text`, one entry in every column of
+    every row.
 
-    The first line names the columns, each once.  Nothing is guessed: UTF-8, commas, quotes as in
-    RFC 4180; every line has as many entries as the first; blank lines may only end the file.
-    Raises ValueError, which names the file, the line and the row or column, on anything else.
+    The first line names the columns, each once.  Nothing is guessed: UTF-8, commas,
+    quotes as in RFC 4180; every line has as many entries as the first; blank lines may
+    only end the file. Raises ValueError, which names the file, the line and the row or
+    column, on anything else.
     """
     pd = validate.need_module("pandas", "data")
     path = Path(os.fsdecode(path))
@@ -165,7 +171,8 @@ def read_table(path):
 
 
 def _lines(path, text):
-    """[(number of the line, its entries)] of a CSV text, without the blank lines at its end."""
+    """[(number of the line, its entries)] of a CSV text, without the blank lines at its
+    end."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     lines = []
     begins = 1
@@ -192,7 +199,8 @@ def bounds(low: float, high: float) -> Column:
 
 
 def levels(*labels) -> Column:
-    """The public levels of a column of categories: two or more different texts or numbers."""
+    """The public levels of a column of categories: two or more different texts or
+    numbers."""
     return Column(0.0, 1.0, _labels("levels", labels))
 
 
@@ -217,11 +225,13 @@ class Contexts(NamedTuple):
         return width * (self.K if self.form == "blocks" else 1)
 
     def context(self, row) -> np.ndarray:
-        """The context (K, d) of one row: a dictionary, or a row of a data frame, by column."""
+        """The context (K, d) of one row: a dictionary, or a row of a data frame, by
+        column."""
         return self.contexts(validate.need_module("pandas", "data").DataFrame([row]))[0]
 
     def contexts(self, table) -> np.ndarray:
-        """Contexts (n, K, d) of a data frame, or of the CSV file (`read_table`) at this path."""
+        """Contexts (n, K, d) of a data frame, or of the CSV file (`read_table`) at this
+        path."""
         pd = validate.need_module("pandas", "data")
         if isinstance(table, (str, bytes)) or hasattr(table, "__fspath__"):
             table = read_table(table)
@@ -239,7 +249,8 @@ class Contexts(NamedTuple):
         )
 
     def _rows(self, table, arm):
-        """Columns and the constant (n, width), with this arm's label where a name holds {arm}."""
+        """Columns and the constant (n, width), with this arm's label where a name holds
+        {arm}."""
         parts = []
         for name, column in self.columns.items():
             name = name.replace(ARM, arm) if isinstance(name, str) else name
@@ -271,7 +282,8 @@ class Contexts(NamedTuple):
 
 
 def in_blocks(x, K: int) -> np.ndarray:
-    """One context x (n, p) a round as contexts of K arms (n, K, K p): row k holds it in block k."""
+    """One context x (n, p) a round as contexts of K arms (n, K, K p): row k holds it in
+    block k."""
     return np.einsum("jk,np->njkp", np.eye(K), x).reshape(len(x), K, -1)
 
 
@@ -287,18 +299,22 @@ def contexts_of(
 
     Parameters
     ----------
-    columns : {name: `bounds(low, high)` or `levels(...)`}, public, never taken from the data; a
+    columns : {name: `bounds(low, high)` or `levels(...)`}, public, never taken from the
+    data; a
         constant entry stands behind them
     arms : labels of two or more arms, in order
     form : "blocks": one row for all arms, and a model per arm (d is K times as large);
-        "shared": the row is repeated, for policies that take one context; "rows": a row per arm,
-        from columns with {arm} in their names, which stands for the arm's label (others
-        are the same for every arm of the one model: they only add noise)
-    universe : where contexts lie: "ball" (norm at most 1), "offset_sphere" (the constant is
-        sqrt(1/2), the norm of the others at most that; not with blocks), "cube" (in [-1, 1])
+        "shared": the row is repeated, for policies that take one context; "rows": a row
+        per arm, from columns with {arm} in their names, which stands for the arm's label
+        (others are the same for every arm of the one model: they only add noise)
+    universe : where contexts lie: "ball" (norm at most 1), "offset_sphere" (the constant
+    is
+        sqrt(1/2), the norm of the others at most that; not with blocks), "cube" (in [-1,
+        1])
     reward : `bounds`, for `Contexts.scaled`
 
-    Raises ValueError on anything else.  Noise grows with the dimension `d` of what is returned:
+    Raises ValueError on anything else.  Noise grows with the dimension `d` of what is
+    returned:
     beyond about 100 a private policy learns little unless there are very many rounds.
 
     >>> ages = contexts_of({"age": bounds(0, 100)}, arms=("tea", "coffee"))

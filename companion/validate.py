@@ -1,4 +1,5 @@
-"""Validation in one voice: a `ValueError` with the argument's name, value and allowed range.
+"""Validation in one voice: a `ValueError` with the argument's name, value and allowed
+range.
 
 Conditions are written so that NaN fails.  Depends on nothing of ours.
 """
@@ -23,7 +24,8 @@ def shown(value) -> str:
 
 
 def is_number(value) -> bool:
-    """Whether the value is one real number: no truth value, no duration, no text, no array."""
+    """Whether the value is one real number: no truth value, no duration, no text, no
+    array."""
     wrong = isinstance(value, (bool, np.bool_, np.timedelta64))
     return isinstance(value, numbers.Real) and not wrong
 
@@ -47,7 +49,8 @@ def need_float(
 ) -> float:
     """`value` as a float in the interval from low to high; finite unless allow_inf.
 
-    A finite one is at most `FARTHEST` in size, and at least `NEAREST` if it must be positive.
+    A finite one is at most `FARTHEST` in size, and at least `NEAREST` if it must be
+    positive.
     """
     opens = "(" if open_low or low == -np.inf else "["
     closes = ")" if open_high or (high == np.inf and not allow_inf) else "]"
@@ -85,7 +88,8 @@ def need_probability(name: str, value) -> float:
 
 
 def need_int(name: str, value, low: float, high: int | None = None) -> int:
-    """`value` as an int from low to high (None: `LARGEST`); 3.0 passes, 3.5 and True do not."""
+    """`value` as an int from low to high (None: `LARGEST`); 3.0 passes, 3.5 and True do
+    not."""
     # NumPy's short numbers cannot hold the bounds
     v = int(value) if is_whole(value) else None
     top = LARGEST if high is None and v is not None and v > LARGEST else high
@@ -103,7 +107,8 @@ def need_seed(name: str, value) -> int:
 
 
 def need_generator(name: str, seed) -> np.random.Generator:
-    """A new generator from an integer >= 0 or a SeedSequence (None: from the operating system)."""
+    """A new generator from an integer >= 0 or a SeedSequence (None: from the operating
+    system)."""
     if not (seed is None or isinstance(seed, np.random.SeedSequence)):
         seed = need_seed(name, seed)
     return np.random.default_rng(seed)
@@ -118,7 +123,8 @@ def need_method(name: str, value, method: str | None = None):
 
 
 def need_module(module: str, extra: str):
-    """A module of an extra; without it, an error in one line that says what to install."""
+    """A module of an extra; without it, an error in one line that says what to
+    install."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError:
@@ -140,7 +146,8 @@ def need_choice(name: str, value, choices):
 
 
 def need_members(name: str, values, kind=object):
-    """`values` as a tuple of at least one, each of this kind; text is no sequence of them."""
+    """`values` as a tuple of at least one, each of this kind; text is no sequence of
+    them."""
     try:
         if isinstance(values, (str, bytes)):
             raise TypeError
@@ -159,7 +166,8 @@ def need_members(name: str, values, kind=object):
 
 
 def need_array(name: str, value, shape) -> np.ndarray:
-    """`value` as a finite, C-contiguous float64 array; letters in shape are free sizes >= 1.
+    """`value` as a finite, C-contiguous float64 array; letters in shape are free sizes >=
+    1.
 
     Text, complex numbers, dates, durations and masked entries are no numbers.
     """
@@ -200,7 +208,8 @@ def need_indices(name: str, value, shape, size: int) -> np.ndarray:
 
 
 def _first_wrong(value) -> str:
-    """Which entry of an array is the first that is no number, and what it is; "" if unknown."""
+    """Which entry of an array is the first that is no number, and what it is; "" if
+    unknown."""
     try:
         entries = np.ma.asarray(value, dtype=object)
     except (TypeError, ValueError):  # rows of different lengths

@@ -1,7 +1,7 @@
 """The rules that a notebook's cells write down, read from their code without running it.
 
-Names that hold constants are followed (through loops over constants, both branches of an `if`, and
-functions of the notebook); every other limit is COMPUTED: only a run knows it.
+Names that hold constants are followed (through loops over constants, both branches of an
+`if`, and functions of the notebook); every other limit is COMPUTED: only a run knows it.
 """
 
 import ast
@@ -16,7 +16,8 @@ COMPUTED = "computed"
 
 
 class Rule(NamedTuple):
-    """What a call lets the rows of records have; a limit is a number, None or COMPUTED."""
+    """What a call lets the rows of records have; a limit is a number, None or
+    COMPUTED."""
 
     call: str  # its code
     records: frozenset  # names: one, or those that a loop goes through
@@ -25,7 +26,8 @@ class Rule(NamedTuple):
 
 
 class Reader(ast.NodeVisitor):
-    """Reads the cells of a chapter in their order, and gathers `rules`, a list of `Rule`."""
+    """Reads the cells of a chapter in their order, and gathers `rules`, a list of
+    `Rule`."""
 
     def __init__(self):
         self.rules = []
@@ -68,14 +70,16 @@ class Reader(ast.NodeVisitor):
             return COMPUTED
 
     def numbers(self, node) -> list:
-        """The values that a limit may have: two if it is a name with one for a condition."""
+        """The values that a limit may have: two if it is a name with one for a
+        condition."""
         found = [self.value(node)]
         if isinstance(node, ast.Name) and node.id in self.others:
             found.append(self.others[node.id])
         return found
 
     def bind(self, target, value):
-        """Note what an assignment gives its target; a tuple is taken apart where it can be."""
+        """Note what an assignment gives its target; a tuple is taken apart where it can
+        be."""
         pairs = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
         if pairs and len(target.elts) == len(value.elts):
             for one, own in zip(target.elts, value.elts, strict=True):

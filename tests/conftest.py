@@ -28,10 +28,11 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Tests of one file about one algorithm or setting run in one process: two that compile the
-    same kernel at once both compile it.  Those of the site come first, for they take longest, then
-    the other slow ones, so that all processes end at about the same time.  Tests of one turn are in
-    the order of their names: values of a test that come out of a set have another in every process.
+    """Tests of one file about one algorithm or setting run in one process: two that
+    compile the same kernel at once both compile it.  Those of the site come first, for
+    they take longest, then the other slow ones, so that all processes end at about the
+    same time.  Tests of one turn are in the order of their names: values of a test that
+    come out of a set have another in every process.
     """
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
@@ -112,8 +113,8 @@ def smoke_site(shared):
 
 @pytest.fixture(scope="session")
 def interpreted(request, shared):
-    """The policies and optimisers that tests of this session ask about, in a process without
-    compilation."""
+    """The policies and optimisers that tests of this session ask about, in a process
+    without compilation."""
     asked = [i for i in request.session.items if "interpreted" in i.fixturenames]
     params = [i.callspec.params for i in asked]
     names = sorted({p.get("module") or p["name"] for p in params})
@@ -137,5 +138,6 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def installed(wheel):
-    """Environment variables under which `companion` is the wheel's and there is no MyST-NB."""
+    """Environment variables under which `companion` is the wheel's and there is no
+    MyST-NB."""
     return wheels.unpack(wheel)

@@ -4,8 +4,8 @@ from evidence.judge.load import TEMPLATE
 
 
 def written(folder, name, *changes):
-    """The path of a file with the template and every (old, new) carried out; each old must stand
-    in it."""
+    """The path of a file with the template and every (old, new) carried out; each old
+    must stand in it."""
     text = TEMPLATE.read_text("utf8")
     for old, new in changes:
         assert old in text, old

@@ -1,7 +1,7 @@
 """Planted faults: what the tests must see.  `make mutants`.
 
-Each fault in `mutants.toml` is planted in a copy of the project, the tests that its row names run
-there, and one of them must fail.  Without the fault all of them must pass.
+Each fault in `mutants.toml` is planted in a copy of the project, the tests that its row
+names run there, and one of them must fail.  Without the fault all of them must pass.
 """
 
 import argparse
@@ -72,7 +72,8 @@ def wrong(m):
 
 
 def pytest(root, names, *options, seconds=SECONDS):
-    """(exit code, or None after so many seconds; output) of tests in a copy of the project.
+    """(exit code, or None after so many seconds; output) of tests in a copy of the
+    project.
 
     Kernels are interpreted: short tests end sooner.
     """
@@ -107,7 +108,8 @@ def pytest(root, names, *options, seconds=SECONDS):
 
 
 def failing(root, mutants):
-    """Tests that fail, or are not there, in a copy without any fault: they catch nothing."""
+    """Tests that fail, or are not there, in a copy without any fault: they catch
+    nothing."""
     names = {t for m in mutants for t in tests(m)}
     _, said = pytest(root, ["--collect-only", *names])
     gone = {t for t in names if re.search(rf"not found: \S*{re.escape(t)}$", said, re.M)}
@@ -119,7 +121,8 @@ def failing(root, mutants):
 
 
 def tried(m, root):
-    """(whether a fault is caught, by what) in a copy of the project, which is left as it was."""
+    """(whether a fault is caught, by what) in a copy of the project, which is left as it
+    was."""
     text = (root / m.file).read_text("utf8")
     (root / m.file).write_text(text.replace(m.old, m.new), "utf8")
     try:
@@ -135,7 +138,8 @@ def tried(m, root):
 
 
 def main(arguments=None):
-    """Plant the faults and print a line for each; 1 if one survives or a row is wrong, else 0."""
+    """Plant the faults and print a line for each; 1 if one survives or a row is wrong,
+    else 0."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="part of a mutant's name or file")
     parser.add_argument(

@@ -14,13 +14,15 @@ SECONDS = 60  # after which a child that hangs ends
 
 
 def in_threads(work):
-    """What work(name) returns in eight threads at once; what one of them raises is raised here."""
+    """What work(name) returns in eight threads at once; what one of them raises is raised
+    here."""
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(work, [f"thread {i}" for i in range(THREADS)]))
 
 
 def ask_until_refused(live, X, name, rounds=10**6):
-    """Play rounds on contexts X (K, d) with tickets of this name, as far as the horizon goes."""
+    """Play rounds on contexts X (K, d) with tickets of this name, as far as the horizon
+    goes."""
     for i in range(rounds):
         ticket = f"{name} {i}"
         arm = None
@@ -37,7 +39,8 @@ def ask_until_refused(live, X, name, rounds=10**6):
 
 
 def learn_until_refused(stream, records):
-    """Learn from records (x, y), as far as the horizon goes; the refusal at its end, or ""."""
+    """Learn from records (x, y), as far as the horizon goes; the refusal at its end, or
+    ""."""
     for x, y in records:
         try:
             stream.update(x, y)
@@ -64,7 +67,8 @@ class Watched:
 
 
 def watched(algorithm, *kernels):
-    """(algorithm whose kernels are watched, list that gets every call that overlaps another)."""
+    """(algorithm whose kernels are watched, list that gets every call that overlaps
+    another)."""
     inside = []
     overlaps = []
     changes = {k: Watched(getattr(algorithm, k), inside, overlaps) for k in kernels}

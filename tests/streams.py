@@ -22,12 +22,14 @@ def names():
 
 
 def example(name, K=4):
-    """The small instance that a policy's module offers to these tests; for K arms if it has to."""
+    """The small instance that a policy's module offers to these tests; for K arms if it
+    has to."""
     return policies.example(name, K)
 
 
 def rows_played(name, K, n):
-    """Arms of the policy with this name in n rounds of K rows, or the message that refuses them."""
+    """Arms of the policy with this name in n rounds of K rows, or the message that
+    refuses them."""
     policy = example(name, K)
     X, R, _ = stream_for(policy, n, K)
     try:
@@ -43,7 +45,8 @@ def optimiser(name):
 
 
 def records_for(o, seed=0):
-    """All records X (n, d), Y (n,) that an optimiser was built for, a few outside its universe."""
+    """All records X (n, d), Y (n,) that an optimiser was built for, a few outside its
+    universe."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((o.params.n, o.params.d))
     X *= 1.2 * rng.random((o.params.n, 1)) / np.abs(X).sum(axis=1, keepdims=True)
@@ -51,7 +54,8 @@ def records_for(o, seed=0):
 
 
 def learn(o, X, Y, *, seed=1, cuts=()):
-    """(public parameters (n, d), state) after the optimiser read the records, cut before `cuts`."""
+    """(public parameters (n, d), state) after the optimiser read the records, cut before
+    `cuts`."""
     rng = np.random.default_rng(seed)
     state = o.init(o.params, rng)
     out = np.zeros(X.shape)
@@ -62,19 +66,21 @@ def learn(o, X, Y, *, seed=1, cuts=()):
 
 
 def check_interpreted(out, state, interpreted):
-    """What compiled kernels gave equals, to the bit, what they gave interpreted: (out, state)."""
+    """What compiled kernels gave equals, to the bit, what they gave interpreted: (out,
+    state)."""
     assert np.array_equal(out, interpreted[0])
     for ours, theirs in zip(flat(state), interpreted[1], strict=True):
         assert np.array_equal(ours, theirs, equal_nan=True)
 
 
 def interpreted(asked):
-    """{name: (arms, flat state)} of policies on the common stream, {name: (parameters, flat state)}
-    of optimisers; and {(policy, K): arms, or what was raised on the way} for every number of rows.
+    """{name: (arms, flat state)} of policies on the common stream, {name: (parameters,
+    flat state)} of optimisers; and {(policy, K): arms, or what was raised on the way} for
+    every number of rows.
 
     In a process with NUMBA_DISABLE_JIT=1 this is the interpreted half of tests in
-    `test_every_policy.py`.  What leaves an array raises IndexError there, as it would in kernels
-    compiled with bounds checks.
+    `test_every_policy.py`.  What leaves an array raises IndexError there, as it would in
+    kernels compiled with bounds checks.
     """
     found = {}
     for name in asked:

@@ -1,4 +1,5 @@
-"""The whole book at smoke scale, warnings fatal, and the site it makes, read without a browser."""
+"""The whole book at smoke scale, warnings fatal, and the site it makes, read without a
+browser."""
 
 import json
 import re

@@ -27,7 +27,8 @@ RENDERED = """() => (window.MathJax === undefined
     || (document.querySelectorAll('.math').length
         <= document.querySelectorAll('.math mjx-container').length))
     && 'settled' in document.documentElement.dataset"""
-# What is drawn beyond the edge of the page, or of a box that hides what does not fit in it.
+# What is drawn beyond the edge of the page, or of a box that hides what does not fit in
+# it.
 CUT = """selector => [...document.querySelectorAll(selector)].filter(e => e.checkVisibility())
     .filter(e => {
         const own = e.getBoundingClientRect();

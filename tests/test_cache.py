@@ -1,4 +1,5 @@
-"""The name of an execution changes with all that its result depends on, and with nothing else."""
+"""The name of an execution changes with all that its result depends on, and with nothing
+else."""
 
 import os
 

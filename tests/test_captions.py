@@ -1,7 +1,8 @@
-"""No caption holds a number that a cell could compute: it would stay when the parameters change.
+"""No caption holds a number that a cell could compute: it would stay when the parameters
+change.
 
-A number in braces is computed.  Typed ones are the level of all bands (95 %), the places of a paper
-(Figure 1, Lemma 3.2), and those that are listed here with what they are.
+A number in braces is computed.  Typed ones are the level of all bands (95 %), the places
+of a paper (Figure 1, Lemma 3.2), and those that are listed here with what they are.
 """
 
 import ast

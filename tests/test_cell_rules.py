@@ -1,8 +1,8 @@
 """The limits in the cells of the notebooks are those of `book/results.lock`.
 
-A build compares its rows with the lock; this compares what is written, without running it.  A limit
-that only a run knows cannot be read from a cell: the claims that have one are listed below, and of
-such a limit only the side is compared.
+A build compares its rows with the lock; this compares what is written, without running
+it.  A limit that only a run knows cannot be read from a cell: the claims that have one
+are listed below, and of such a limit only the side is compared.
 """
 
 from pathlib import Path
@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CLAIMS = lock.read(ROOT)["claims"]
 BOOK = chapters.load(ROOT)
 
-# Audits against a guarantee that the run computes, limits that follow from the number of rows
-# ("no single wild difference"), and limits that are themselves results.
+# Audits against a guarantee that the run computes, limits that follow from the number of
+# rows ("no single wild difference"), and limits that are themselves results.
 ONLY_A_RUN_KNOWS = {
     "audits/audit-one-run",
     "fliphat/figure-1-left",

@@ -1,4 +1,5 @@
-"""Every name that a code cell takes comes from the parameters, the imports or an earlier cell."""
+"""Every name that a code cell takes comes from the parameters, the imports or an earlier
+cell."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Worlds are what they say, and the same rng gives the same rounds however they are cut."""
+"""Worlds are what they say, and the same rng gives the same rounds however they are
+cut."""
 
 import numpy as np
 import pytest

@@ -57,7 +57,8 @@ def test_claims_name_errata_that_exist_and_errata_of_statements_are_shown():
             assert number in named or shown, number
 
 
-# --- the check itself ---------------------------------------------------------------------------
+# --- the check itself
+# ---------------------------------------------------------------------------
 
 SAMPLE = """
 * <a id="xx1"></a>**XX1. Theorem 1** [theorem false].

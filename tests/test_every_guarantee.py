@@ -1,6 +1,7 @@
 """Every guarantee of the package is measured from the running algorithm.
 
-All seeds are fixed; noise of a correct policy fails a test with a chance of a few times `ALARM`.
+All seeds are fixed; noise of a correct policy fails a test with a chance of a few times
+`ALARM`.
 """
 
 import inspect
@@ -24,7 +25,8 @@ CASES = [  # `make test` measures every algorithm once, in the first of its cali
 
 
 def test_make_test_measures_every_private_algorithm_once():
-    """A count, which no slow machine changes: one case more of each doubles what it takes."""
+    """A count, which no slow machine changes: one case more of each doubles what it
+    takes."""
     assert [c.values[0] for c in CASES if not c.marks] == PRIVATE
 
 
@@ -42,7 +44,8 @@ def test_every_private_policy_offers_instances_to_measure(name):
     calibrated = "calibration" in taken or any(
         p.kind is p.VAR_KEYWORD for p in taken.values()
     )
-    # What was asked for is given, or claimed; optimisers may be calibrated by a bound (zCDP).
+    # What was asked for is given, or claimed; optimisers may be calibrated by a bound
+    # (zCDP).
     least = 0.75 if isinstance(cases[0].policy, Optimiser) else 0.95
     for g in (c.policy.guarantee for c in cases):
         assert least < g.epsilon <= 1 + 1e-9 if g.claimed is None else g.claimed[0] == 1.0

@@ -30,8 +30,8 @@ def test_the_contract_holds(module, point):
 @pytest.mark.parametrize("K", streams.ROWS)
 @every_policy
 def test_kernels_stay_in_their_arrays_whatever_the_number_of_rows(module, K, interpreted):
-    """A policy made for other arms refuses them in words; every other one plays within its arrays,
-    and compiled as it does interpreted."""
+    """A policy made for other arms refuses them in words; every other one plays within
+    its arrays, and compiled as it does interpreted."""
     arms = interpreted[module, K]
     if isinstance(arms, str):
         assert "with a number of arms K=" in arms
@@ -50,8 +50,8 @@ def test_compiled_equals_interpreted_to_the_bit(policy, module, interpreted):
 
 @pytest.mark.parametrize("module", ["linucb", "lplr"])
 def test_contexts_that_are_a_slice_are_played_as_their_copy_is(policy):
-    """Arms of a wider array, without their last coordinate copied out: rows of X with gaps, for
-    which every policy is compiled once more."""
+    """Arms of a wider array, without their last coordinate copied out: rows of X with
+    gaps, for which every policy is compiled once more."""
     X, R, _ = stream_for(policy)
     wide = np.full((*X.shape[:2], X.shape[2] + 1), 9.0)
     wide[:, :, :-1] = X
@@ -76,7 +76,8 @@ def test_threads_share_a_run_and_none_passes_its_horizon(policy):
 
 @every_policy
 def test_a_run_is_not_copied_and_not_forked(policy, tmp_path):
-    """The copy would draw the same noise; of a run that was saved and closed it is fresh."""
+    """The copy would draw the same noise; of a run that was saved and closed it is
+    fresh."""
     X, R, _ = stream_for(policy, 2)
     live = policy.start(0)
     live.save(tmp_path / "run")

@@ -1,4 +1,5 @@
-"""Kernels: compiled again when what they import changes, usable by a user's own kernels, lazy."""
+"""Kernels: compiled again when what they import changes, usable by a user's own kernels,
+lazy."""
 
 import os
 import subprocess

@@ -1,8 +1,9 @@
 """A policy stands in a line-up under its own name, not under that of another.
 
-Compared is what cells and experiments write: a label in a dictionary, or in `renamed`, that begins
-with the name of a policy of the package, and the factory that makes what stands under it.  Labels
-that are computed from a policy's own `name` cannot be wrong; others say a variant, and no policy.
+Compared is what cells and experiments write: a label in a dictionary, or in `renamed`,
+that begins with the name of a policy of the package, and the factory that makes what
+stands under it.  Labels that are computed from a policy's own `name` cannot be wrong;
+others say a variant, and no policy.
 """
 
 import ast

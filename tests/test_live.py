@@ -381,7 +381,8 @@ def test_an_interrupt_waits_until_the_kernel_has_returned(number):
 
 
 def test_eight_threads_end_at_the_horizon_in_each_of_100_runs():
-    """The guarantee covers T rounds; a round that is checked before another is counted passes."""
+    """The guarantee covers T rounds; a round that is checked before another is counted
+    passes."""
 
     def slow(p, state, X, rng):
         time.sleep(1e-5)  # lets another thread in, as every compiled kernel does
@@ -395,7 +396,8 @@ def test_eight_threads_end_at_the_horizon_in_each_of_100_runs():
 
 
 def test_threads_lose_no_record_and_drop_or_save_beside_others(tmp_path):
-    """What is learned after 8 x 25 rounds is the sum of all records, whatever their order."""
+    """What is learned after 8 x 25 rounds is the sum of all records, whatever their
+    order."""
     live = linucb(3).start(0)
 
     def work(name):
@@ -599,7 +601,8 @@ def test_a_run_goes_on_where_a_processor_rounds_parameters_otherwise(tmp_path):
 
 
 def test_threads_share_a_stream_and_none_passes_its_horizon():
-    """Without a lock the count of records would be read by one thread while another learns."""
+    """Without a lock the count of records would be read by one thread while another
+    learns."""
     n = 200
     entered = []
     made = streaming_fw(2, n, epsilon=1.0, delta=0.1)

@@ -77,8 +77,8 @@ def test_what_is_wrong_is_refused(call, words):
 
 
 def test_the_interval_of_a_private_mean_by_hand():
-    """8 values in [0, 2], level 0.9: 2 sqrt(log(40)/16) for the values, and for the noise of scale
-    2/(8 * 0.5) = 0.5 its quantile 0.5 log(20)."""
+    """8 values in [0, 2], level 0.9: 2 sqrt(log(40)/16) for the values, and for the noise
+    of scale 2/(8 * 0.5) = 0.5 its quantile 0.5 log(20)."""
     found, _ = private_mean(np.ones(8), 0.0, 2.0, epsilon=0.5, seed=1, level=0.9)
     half = 2.0 * np.sqrt(np.log(40.0) / 16.0) + 0.5 * np.log(20.0)
     assert found.high - found.value == pytest.approx(half)

@@ -1,4 +1,5 @@
-"""The list of planted faults fits the project as it stands: `make mutants` plants them."""
+"""The list of planted faults fits the project as it stands: `make mutants` plants
+them."""
 
 import mutants
 import pytest

@@ -87,7 +87,8 @@ def test_names_of_a_cell():
 
 
 def judged(path):
-    """The names that a notebook opens as claims or findings, with the room of its `Page`."""
+    """The names that a notebook opens as claims or findings, with the room of its
+    `Page`."""
     code = "\n".join(
         source(c) for c in read(path).notebook["cells"] if c["cell_type"] == "code"
     )

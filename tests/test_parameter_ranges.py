@@ -1,8 +1,10 @@
-"""Any allowed parameters run to the end, with verdicts untested and a number wherever one stands.
+"""Any allowed parameters run to the end, with verdicts untested and a number wherever one
+stands.
 
-For every chapter, corners of the ranges in its parameters cell, in sets drawn with a fixed seed.
-Costly parameters (repetitions, rounds, sizes) go to their low ends, the others to both.  Chapters
-run as readers run them: by papermill alone, in an empty folder, with the installed package.
+For every chapter, corners of the ranges in its parameters cell, in sets drawn with a
+fixed seed. Costly parameters (repetitions, rounds, sizes) go to their low ends, the
+others to both.  Chapters run as readers run them: by papermill alone, in an empty folder,
+with the installed package.
 """
 
 import json
@@ -25,8 +27,8 @@ from tools.parameters import check
 
 ROOT = Path(__file__).resolve().parent.parent
 SETS = 2  # drawn for each chapter: both ends of every range
-# The largest value tried where the range goes further than a test can (by default the least and one
-# more), and values between the ends at which something changes.
+# The largest value tried where the range goes further than a test can (by default the
+# least and one more), and values between the ends at which something changes.
 LARGE = {
     "K": 60,
     "batch": 200,
@@ -45,7 +47,8 @@ HTML = re.compile(r"<(?:img|source|a)\b[^>]*>|<[^>]+>")
 
 
 def corners(parameter):
-    """The values that a parameter is drawn from: ends of its range, lists of them in all orders."""
+    """The values that a parameter is drawn from: ends of its range, lists of them in all
+    orders."""
     kind = parameter.kind
     name = parameter.name
     if kind.base not in ("integer", "float"):
@@ -103,8 +106,8 @@ def shown(output):
 
 
 def again(cells, parameters, i):
-    """Cells that forget all names and run again with these parameters, in the process that has the
-    libraries and kernels."""
+    """Cells that forget all names and run again with these parameters, in the process
+    that has the libraries and kernels."""
     found = [new_code_cell("%reset_selective -f .", id=f"forget-{i}")]
     for cell in cells:
         found.append({**cell, "id": f"{cell['id']}-{i}"})
@@ -116,8 +119,8 @@ def again(cells, parameters, i):
 
 
 def execute(path, several, folder, variables):
-    """The notebook executed in an empty folder, with the first of several sets of parameters, then
-    with the next: a list of the cells of each."""
+    """The notebook executed in an empty folder, with the first of several sets of
+    parameters, then with the next: a list of the cells of each."""
     empty = folder / "empty"
     target = folder / "out.ipynb"
     book = json.loads(path.read_text("utf8"))

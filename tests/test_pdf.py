@@ -1,4 +1,5 @@
-"""A chapter on paper: its words are all there, its folded code is not, and no page is empty."""
+"""A chapter on paper: its words are all there, its folded code is not, and no page is
+empty."""
 
 import io
 import json

@@ -1,4 +1,5 @@
-"""Every command of the README is there: what `make` would run, and what parameters it names."""
+"""Every command of the README is there: what `make` would run, and what parameters it
+names."""
 
 import re
 import shlex
@@ -16,7 +17,8 @@ VERBS = r"(?:make|pip|papermill|python|cd|\.venv/bin/\w+)"
 
 
 def commands(text):
-    """The commands of a README: lines of its blocks of shell code, and code in its prose."""
+    """The commands of a README: lines of its blocks of shell code, and code in its
+    prose."""
     blocks = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     lines = [line.split("  #")[0].strip() for line in blocks.splitlines()]

@@ -1,4 +1,5 @@
-"""What the runner refuses before anything runs: exit code 2, one line, nothing written."""
+"""What the runner refuses before anything runs: exit code 2, one line, nothing
+written."""
 
 import pytest
 from tiny_book import asked, notebook, tiny

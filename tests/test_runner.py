@@ -1,4 +1,5 @@
-"""The runner: what is whole is used again, what is not is executed, failures name their place."""
+"""The runner: what is whole is used again, what is not is executed, failures name their
+place."""
 
 import json
 import os
@@ -296,7 +297,8 @@ def test_interrupted_run_ends_its_kernels_and_resumes_where_it_stopped(tmp_path,
         command(root, "--jobs", "1"),
         env=os.environ | {"PYTHONPATH": str(PROJECT)},
         stderr=subprocess.DEVNULL,
-        # Shells start what runs in the background with Ctrl-C ignored, and children inherit it.
+        # Shells start what runs in the background with Ctrl-C ignored, and children
+        # inherit it.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     wait_for(lambda: pid.exists() and pid.read_text())

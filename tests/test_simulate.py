@@ -1,4 +1,5 @@
-"""Regret is counted correctly, streams are paired, and nothing wrong gets through quietly."""
+"""Regret is counted correctly, streams are paired, and nothing wrong gets through
+quietly."""
 
 import os
 import signal
@@ -106,7 +107,8 @@ def test_refused_before_anything_runs(text, change):
 
 
 def test_rounds_past_the_horizon_never_reach_a_kernel():
-    """A stream that is longer than promised would write beyond the rows that a policy keeps."""
+    """A stream that is longer than promised would write beyond the rows that a policy
+    keeps."""
     policy = lasso_bandit(3, 10)._replace(play=lambda *_: pytest.fail("was played"))
     with pytest.raises(ValueError, match="got 1 more"):
         simulate(Fixed(block(n=11)), [policy], 10, [1])
@@ -250,7 +252,8 @@ def test_trace_shows_the_rounds_since_it_showed_the_last_ones(every, seen):
 
 
 def test_trace_cuts_at_the_ends_of_blocks():
-    """The three last rounds before the sixth round, of which one is in the first block."""
+    """The three last rounds before the sixth round, of which one is in the first
+    block."""
     rounds = trace(Fixed(block(n=4), block(n=4)), random(), 8, 1, 3)
     assert [(t, len(arms)) for t, _, _, _, arms in rounds] == [(3, 3), (6, 2)]
 
@@ -374,7 +377,8 @@ class Endless(NamedTuple):
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_ctrl_c_ends_a_run_soon_and_keeps_what_is_finished(n, tmp_path):
-    """Of several repetitions and of one; those under way end at their next block of rounds."""
+    """Of several repetitions and of one; those under way end at their next block of
+    rounds."""
     simulate(Endless(), [linucb(3)], 2, range(n), keep=tmp_path)
     kept = len(list(tmp_path.rglob("output.pkl")))
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -93,7 +93,8 @@ def test_of_two_crossings_the_last_counts():
 
 
 def test_an_exponent_is_that_of_the_mean_over_repetitions():
-    """Means 2 and 4 at 1 and 2: slope 1; the logarithms' means would give log2(7/3)/2 = 0.61."""
+    """Means 2 and 4 at 1 and 2: slope 1; the logarithms' means would give log2(7/3)/2 =
+    0.61."""
     assert stats.exponent([1.0, 2.0], [[1.0, 1.0], [3.0, 7.0]]).value == pytest.approx(
         1.0
     )
@@ -107,13 +108,15 @@ def test_a_ratio_of_worst_cases_is_the_mean_of_the_ratios():
 
 
 def test_a_worst_case_exponent_is_the_slope_of_least_squares():
-    """log2 T = 0, 1, 3 and log2 of the regret 0, 2, 3: (13/3)/(14/3); from end to end it is 1."""
+    """log2 T = 0, 1, 3 and log2 of the regret 0, 2, 3: (13/3)/(14/3); from end to end it
+    is 1."""
     regret = np.array([1.0, 4.0, 8.0])[:, None, None] * np.ones((3, 1, 3))
     assert stats.worst_case_exponent([1, 2, 8], regret, 1).value == pytest.approx(13 / 14)
 
 
 def test_fiellers_interval_by_hand():
-    """b = 10 in both repetitions and a = 20 -+ 1: Student's 2 -+ t(1)/10 sqrt(2)/sqrt(2)."""
+    """b = 10 in both repetitions and a = 20 -+ 1: Student's 2 -+ t(1)/10
+    sqrt(2)/sqrt(2)."""
     found = stats.ratio([19.0, 21.0], [10.0, 10.0])
     half = sps.t.ppf(0.975, 1) / 10
     assert found == pytest.approx((2.0, 2.0 - half, 2.0 + half))
@@ -136,7 +139,8 @@ def test_an_exponent_at_zero_is_refused():
 
 @pytest.mark.parametrize("spec", [".1f", ".2f", ".0f", ".2g", ".3g"])
 def test_printed_bounds_are_bounds(spec):
-    """As they stand on the page; and no further from the number than one unit of the last digit."""
+    """As they stand on the page; and no further from the number than one unit of the last
+    digit."""
     rng = np.random.default_rng(7)
     values = 10.0 ** rng.uniform(-3.0, 4.0, 500) * rng.choice([-1.0, 1.0], 500)
     for value in values.tolist():

@@ -1,4 +1,5 @@
-"""Whatever a reader passes to a public function is accepted or refused by name, in one voice."""
+"""Whatever a reader passes to a public function is accepted or refused by name, in one
+voice."""
 
 import inspect
 import subprocess
@@ -223,7 +224,8 @@ REFUSED = {  # beside OUT
 
 
 def outcome(function, good, name, value):
-    """ "accepted", "refused" by name, or what else happened, for one argument replaced."""
+    """ "accepted", "refused" by name, or what else happened, for one argument
+    replaced."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", ".*cannot learn as configured", UserWarning)

@@ -1,7 +1,7 @@
 """The installed package is enough: code, published numbers, claims, and nothing else.
 
-Dependencies come from this environment, but `companion` from the unpacked wheel alone.  Chapters
-run on it, in an empty folder, here and in `test_parameter_ranges.py`.
+Dependencies come from this environment, but `companion` from the unpacked wheel alone.
+Chapters run on it, in an empty folder, here and in `test_parameter_ranges.py`.
 """
 
 import json

@@ -109,8 +109,8 @@ def build(root, *options):
 
 
 def asked(root, *options):
-    """What the runner says in this process, which starts none but for chapters; as `build` has
-    it."""
+    """What the runner says in this process, which starts none but for chapters; as
+    `build` has it."""
     out = io.StringIO()
     err = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

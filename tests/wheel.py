@@ -1,7 +1,7 @@
 """`companion` as a wheel: built without network from a copy, unpacked.
 
-Kernels are known by content, so the wheel takes those that are compiled for the same sources here
-(NUMBA_CACHE_DIR, set in conftest.py).
+Kernels are known by content, so the wheel takes those that are compiled for the same
+sources here (NUMBA_CACHE_DIR, set in conftest.py).
 """
 
 import os
@@ -59,7 +59,8 @@ def build(base):
 
 
 def unpack(wheel):
-    """Environment variables under which `companion` is the wheel's and there is no MyST-NB."""
+    """Environment variables under which `companion` is the wheel's and there is no
+    MyST-NB."""
     site = wheel.parent / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)

@@ -1,1 +1,2 @@
-"""The runner: executes the chapters with papermill, keeps what is whole, builds the site."""
+"""The runner: executes the chapters with papermill, keeps what is whole, builds the
+site."""

@@ -1,7 +1,8 @@
-"""Accept results that differ from the lock: `python -m tools.accept CHAPTER/ID ... "why"`.
+"""Accept results that differ from the lock: `python -m tools.accept CHAPTER/ID ...
+"why"`.
 
-The last argument is the reason; `--all` in place of the names takes every claim that differs.  The
-results are those of the last build at the papers' scale.
+The last argument is the reason; `--all` in place of the names takes every claim that
+differs.  The results are those of the last build at the papers' scale.
 """
 
 import argparse
@@ -18,7 +19,8 @@ SHORTEST = 15  # characters of a reason
 
 
 def accept(root, names, why, today):
-    """Take the differences of these claims (None: of all) into the lock; return their number.
+    """Take the differences of these claims (None: of all) into the lock; return their
+    number.
 
     All other claims get the numbers of the accepted build, which are those on its pages.
     """

@@ -1,4 +1,5 @@
-"""Pages of the package: `% api FOLDER` becomes Sphinx's directives for the modules of a folder."""
+"""Pages of the package: `% api FOLDER` becomes Sphinx's directives for the modules of a
+folder."""
 
 import re
 
@@ -10,7 +11,8 @@ GROUND = "ground"  # the page of the modules that lie in no folder
 
 
 def fill(text, root):
-    """The text of a page with its line filled.  Raises Failure if it asks for no folder."""
+    """The text of a page with its line filled.  Raises Failure if it asks for no
+    folder."""
     package = Package(root / "companion", root / "evidence")
     public = {m for m in package.modules() if "._" not in m}
     public -= {m for m in public if package.file(m).name == "__init__.py"}

@@ -1,8 +1,9 @@
-"""Make the book: `python -m tools.build [--scale SCALE] [--only CHAPTER] [-p NAME VALUE] ...`.
+"""Make the book: `python -m tools.build [--scale SCALE] [--only CHAPTER] [-p NAME VALUE]
+...`.
 
-Every request is checked before anything runs (exit code 2).  Executed chapters are kept under
-_build and used again as long as nothing they depend on has changed, so an interrupted run goes on
-at the first chapter that is not whole.
+Every request is checked before anything runs (exit code 2).  Executed chapters are kept
+under _build and used again as long as nothing they depend on has changed, so an
+interrupted run goes on at the first chapter that is not whole.
 """
 
 import argparse
@@ -83,7 +84,8 @@ def arguments(argv):
 
 @contextmanager
 def alone(build):
-    """Keep a second run out while this one works.  Raises Refusal if there is one already."""
+    """Keep a second run out while this one works.  Raises Refusal if there is one
+    already."""
     build.mkdir(parents=True, exist_ok=True)
     with (build / "lock").open("w") as lock:
         try:
@@ -94,7 +96,8 @@ def alone(build):
 
 
 def execute(setting, book, wanted, force, inputs="", reads=()):
-    """The executed notebook of every chapter in `wanted`; runs only what is not in the cache.
+    """The executed notebook of every chapter in `wanted`; runs only what is not in the
+    cache.
 
     inputs: digest of the files `reads`, which the chapters read.
     """
@@ -178,7 +181,8 @@ def make(args):
 
 
 def plainly(error):
-    """What went wrong; one line where the machine is the reason, whatever failed first on it."""
+    """What went wrong; one line where the machine is the reason, whatever failed first on
+    it."""
     for reason in map(os.strerror, (errno.ENOSPC, errno.EDQUOT)):
         if reason in str(error):
             return f"{reason}: make room and say the same again; what is whole is kept."

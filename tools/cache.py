@@ -1,4 +1,5 @@
-"""Executed notebooks by content: what is whole is kept, what is not is never taken for a result."""
+"""Executed notebooks by content: what is whole is kept, what is not is never taken for a
+result."""
 
 import ast
 import copy
@@ -23,7 +24,8 @@ def digest(thing):
 
 
 def put(path, data):
-    """Write `data` to `path` so that a reader sees the old file or the new one, nothing between."""
+    """Write `data` to `path` so that a reader sees the old file or the new one, nothing
+    between."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
@@ -49,7 +51,8 @@ def environment(root):
 
 
 def package(root):
-    """The package of a project, as it is now: no file of it may change while chapters run."""
+    """The package of a project, as it is now: no file of it may change while chapters
+    run."""
     return Package(root / "companion", root / "evidence")
 
 
@@ -92,7 +95,8 @@ def _files(paths, root):
 
 
 def key(chapter, parameters, depends, inputs=""):
-    """The name of one execution: same key, same result.  Prose and the looks of cells do not count.
+    """The name of one execution: same key, same result.  Prose and the looks of cells do
+    not count.
 
     depends: digests of what the code relies on; `inputs` digests files that it reads.
     """
@@ -101,7 +105,8 @@ def key(chapter, parameters, depends, inputs=""):
 
 
 def refreshed(executed, chapter):
-    """The notebook of a chapter as it stands now, with the outputs of an execution of its code."""
+    """The notebook of a chapter as it stands now, with the outputs of an execution of its
+    code."""
     ran = code(executed)
     injected = [c for c in ran if "injected-parameters" in tags(c)]
     outputs = iter([c for c in ran if "injected-parameters" not in tags(c)])
@@ -162,7 +167,8 @@ def get(build, name, run_key):
 
 
 def prune(build, name):
-    """Forget all but the latest executions of a chapter, and what interrupted runs left."""
+    """Forget all but the latest executions of a chapter, and what interrupted runs
+    left."""
     folder = build / "executed" / name
     for old in sorted(folder.glob("*.ipynb"), key=os.path.getmtime)[:-KEPT]:
         old.unlink()

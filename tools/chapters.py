@@ -1,4 +1,5 @@
-"""The notebooks of the book, as `_toc.yml` lists them, and the parameters asked of each."""
+"""The notebooks of the book, as `_toc.yml` lists them, and the parameters asked of
+each."""
 
 import json
 from pathlib import Path
@@ -54,7 +55,8 @@ def title(notebook):
 
 
 def pages(root):
-    """The pages that `_toc.yml` lists, without suffix.  Raises Refusal if one is not there."""
+    """The pages that `_toc.yml` lists, without suffix.  Raises Refusal if one is not
+    there."""
     found = []
 
     def walk(node):
@@ -73,7 +75,8 @@ def pages(root):
 
 
 def read(path):
-    """The chapter in a notebook file.  Raises Refusal if its parameters cell is not in order."""
+    """The chapter in a notebook file.  Raises Refusal if its parameters cell is not in
+    order."""
     try:
         notebook = json.loads(path.read_text("utf8"))
         cells = [c for c in notebook["cells"] if "parameters" in tags(c)]
@@ -137,7 +140,8 @@ def requests(root, chapters, scale, only, pairs):
     """What to execute: chapter name -> parameters that differ from the committed ones.
 
     `pairs` are (name, text) from the command line; they apply to every chapter asked for.
-    Raises Refusal for an unknown scale, chapter or parameter, and for a value that is not allowed.
+    Raises Refusal for an unknown scale, chapter or parameter, and for a value that is not
+    allowed.
     """
     known = scales(root)
     one_of("scale", scale, [PAPER, *(s for s in known if s != PAPER)])

@@ -1,7 +1,8 @@
-"""Calls MODULE:FUNCTION, a command of a library: `python -m tools.child MODULE:FUNCTION ARGUMENTS`.
+"""Calls MODULE:FUNCTION, a command of a library: `python -m tools.child MODULE:FUNCTION
+ARGUMENTS`.
 
-The process ends when its standard input closes, so it never outlives the runner.  At the end it
-prints the seconds of CPU that its own children (a kernel and its workers) took.
+The process ends when its standard input closes, so it never outlives the runner.  At the
+end it prints the seconds of CPU that its own children (a kernel and its workers) took.
 """
 
 import os

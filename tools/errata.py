@@ -1,10 +1,13 @@
-"""ERRATA.md against the results: its numbers come from records, and its evidence is there.
+"""ERRATA.md against the results: its numbers come from records, and its evidence is
+there.
 
 A number is a link whose title says where it comes from:
-    [27.0](book/online_linucb.ipynb#is-it-private "row: privacy / ε = 10")  a row of a claim
-    [13.9](book/fliphat.ipynb#the-sensitivity "say: missing_factor")         a number of the prose
-What is shown must be the number there, rounded as shown.  An entry that says a statement or a proof
-is wrong needs a row that fails among the claims that name it, a finding that holds, or a proof.
+    [27.0](book/online_linucb.ipynb#is-it-private "row: privacy / ε = 10")  a row of a
+    claim [13.9](book/fliphat.ipynb#the-sensitivity "say: missing_factor")         a
+    number of the prose
+What is shown must be the number there, rounded as shown.  An entry that says a statement
+or a proof is wrong needs a row that fails among the claims that name it, a finding that
+holds, or a proof.
 """
 
 import ast
@@ -90,7 +93,8 @@ def agrees(shown, found):
 
 
 def problems(text, records, spoken):
-    """A line for every number that is not what the book finds, and for evidence that is missing."""
+    """A line for every number that is not what the book finds, and for evidence that is
+    missing."""
     lines = []
     for number, match in entries(text).items():
         for shown, chapter, kind, place in NUMBER.findall(match[6]):
@@ -118,7 +122,8 @@ def _shows(record):
 
 
 def check(root, records, notebooks):
-    """Raise Failure with the `problems` of ERRATA.md; notebooks: {chapter: executed notebook}."""
+    """Raise Failure with the `problems` of ERRATA.md; notebooks: {chapter: executed
+    notebook}."""
     path = root / "ERRATA.md"
     if not path.is_file():
         return

@@ -13,7 +13,8 @@ class Failure(Exception):
 
 
 def one_of(what, name, known):
-    """Refuse `name` unless it is one of `known`, naming the closest one.  Raises Refusal."""
+    """Refuse `name` unless it is one of `known`, naming the closest one.  Raises
+    Refusal."""
     known = list(known)
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)

@@ -1,4 +1,5 @@
-"""Runs the chapters that are not in the cache, a few at a time, each in a process of its own."""
+"""Runs the chapters that are not in the cache, a few at a time, each in a process of its
+own."""
 
 import json
 import os
@@ -38,16 +39,16 @@ class Setting(NamedTuple):
 def surroundings():
     """The variables of the environment, without what would change results unseen.
 
-    Left out: all that Python, IPython, Jupyter, Matplotlib and Papermill read.  Python's path is
-    the project's root alone.
+    Left out: all that Python, IPython, Jupyter, Matplotlib and Papermill read.  Python's
+    path is the project's root alone.
     """
     kept = {name: v for name, v in os.environ.items() if not name.startswith(READERS)}
     return kept | {"PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
 
 
 def kernels(build):
-    """Variables with which Jupyter starts `python3` as this Python, IPython has no profile, and
-    Matplotlib its own settings.
+    """Variables with which Jupyter starts `python3` as this Python, IPython has no
+    profile, and Matplotlib its own settings.
 
     Writes the kernel below `build`.
     """
@@ -67,7 +68,8 @@ def kernels(build):
 
 
 def start(command, *arguments, log, **environment):
-    """Start a command of a library, "module:function", in a process that ends with this one."""
+    """Start a command of a library, "module:function", in a process that ends with this
+    one."""
     return subprocess.Popen(
         [sys.executable, "-m", "tools.child", command, *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -91,8 +93,8 @@ def finish(process):
 def execute(setting, job, running, variables):
     """Execute one job and keep its result; `running` holds the process meanwhile.
 
-    variables: those of `kernels`.  Raises Failure with the chapter, the cell and the end of the
-    traceback.
+    variables: those of `kernels`.  Raises Failure with the chapter, the cell and the end
+    of the traceback.
     """
     name = job.chapter.name
     source = job.chapter.path
@@ -146,8 +148,8 @@ def execute(setting, job, running, variables):
 
 
 def run(setting, jobs):
-    """Execute all jobs, those first that took longest in the run before.  Raises Failure with every
-    chapter that failed; the others are kept.
+    """Execute all jobs, those first that took longest in the run before.  Raises Failure
+    with every chapter that failed; the others are kept.
     """
     if not jobs:
         return

@@ -1,11 +1,11 @@
 """The front page: what the executed chapters show stands where its text has a comment.
 
 A line `% figure CHAPTER NAME` becomes the figure of that name without its caption, a line
-`% caption CHAPTER NAME` the words of its caption, `% say CHAPTER NAME` a number or sentence that it
-hands to its prose, and `% verdicts CHAPTER ...` the verdicts of a paper's pages, counted, each of
-which leads to the first claim that has it; pages that are not there are left out.  `% tally` says
-the verdicts of all pages in a sentence and shows them as a bar.  `jupyter-book build .`, which
-executes nothing, leaves them out.
+`% caption CHAPTER NAME` the words of its caption, `% say CHAPTER NAME` a number or
+sentence that it hands to its prose, and `% verdicts CHAPTER ...` the verdicts of a
+paper's pages, counted, each of which leads to the first claim that has it; pages that are
+not there are left out.  `% tally` says the verdicts of all pages in a sentence and shows
+them as a bar.  `jupyter-book build .`, which executes nothing, leaves them out.
 """
 
 import html
@@ -88,7 +88,8 @@ def counted(notebooks):
 
 
 def tally(notebooks):
-    """How many sentences of the papers were tested, and how they came out: a sentence and a bar."""
+    """How many sentences of the papers were tested, and how they came out: a sentence and
+    a bar."""
     given = counted(notebooks)
     total = sum(given.values())
     main = sum(
@@ -123,7 +124,8 @@ def raw(page):
 
 
 def figure(notebook, name):
-    """The HTML of the figure `name`, without its caption.  Raises Failure if there is none."""
+    """The HTML of the figure `name`, without its caption.  Raises Failure if there is
+    none."""
     whole = found(notebook, name)
     return re.sub(r"<figcaption>.*?</figcaption>", "", whole, flags=re.DOTALL)
 

@@ -1,9 +1,11 @@
-"""`book/results.lock`: what was claimed, by which rule, with which numbers, and what changed since.
+"""`book/results.lock`: what was claimed, by which rule, with which numbers, and what
+changed since.
 
-A build compares its claims with the lock.  What changed fails it, one line each, until it is
-accepted with a reason (`python -m tools.accept CHAPTER/ID ... "why"`), which the lock keeps and the
-claim's page shows.  A number may move within the interval that is kept, an exact one by a
-thousandth.  Other scales than the papers' compare ids and rules alone, without numbers.
+A build compares its claims with the lock.  What changed fails it, one line each, until it
+is accepted with a reason (`python -m tools.accept CHAPTER/ID ... "why"`), which the lock
+keeps and the claim's page shows.  A number may move within the interval that is kept, an
+exact one by a thousandth.  Other scales than the papers' compare ids and rules alone,
+without numbers.
 """
 
 import html
@@ -31,7 +33,8 @@ GRADES = (
 
 
 def read(root):
-    """{"claims": {chapter/id: entry}, "history": [...]} of a project; empty without a file."""
+    """{"claims": {chapter/id: entry}, "history": [...]} of a project; empty without a
+    file."""
     path = root / PLACE
     if not path.is_file():
         return {"claims": {}, "history": []}
@@ -39,7 +42,8 @@ def read(root):
 
 
 def write(root, lock):
-    """Keep the lock, a line for every claim and for every change, so that differences read well."""
+    """Keep the lock, a line for every claim and for every change, so that differences
+    read well."""
 
     def line(thing):
         return json.dumps(thing, ensure_ascii=False, sort_keys=True)
@@ -92,7 +96,8 @@ def differences(lock, records, *, numbers=True):
 
 
 def refresh(lock, records):
-    """Give every claim that does not differ the numbers of this build; return how many moved.
+    """Give every claim that does not differ the numbers of this build; return how many
+    moved.
 
     So the numbers in the lock are those on the pages.
     """
@@ -142,13 +147,15 @@ def _changes(old, new):
 
 
 def _told(value):
-    """Limits to nine digits, for the last ones depend on the machine; anything else as it is."""
+    """Limits to nine digits, for the last ones depend on the machine; anything else as it
+    is."""
     limits = isinstance(value, list | tuple)
     return [v if v is None else f"{v:.9g}" for v in value] if limits else value
 
 
 def _moved(row, measured):
-    """Whether a number left the interval that was kept; an exact one, whether it changed."""
+    """Whether a number left the interval that was kept; an exact one, whether it
+    changed."""
     if measured == row["measured"]:
         return False
     low, high = row["interval"] or (None, None)
@@ -177,7 +184,8 @@ def check(root, records, *, numbers):
 
 
 def told(lock, page):
-    """The HTML of a page with the history of every claim where it belongs, a line for a change."""
+    """The HTML of a page with the history of every claim where it belongs, a line for a
+    change."""
 
     def one(match):
         mine = [h for h in lock["history"] if h["claim"] == html.unescape(match[1])]

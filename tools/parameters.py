@@ -5,13 +5,14 @@ One parameter per line, `name = default  # purpose; KIND`, where KIND is one of
     integer in [1, 1_000]        float in (0, inf)        one of "bernoulli", "gaussian"
     boolean                      text                     list of KIND
 
-Round brackets exclude a bound, square brackets include it, so infinity is allowed only by `inf]`.
-Lists are not empty.  Blank lines and lines that are only a comment are ignored, but for
+Round brackets exclude a bound, square brackets include it, so infinity is allowed only by
+`inf]`. Lists are not empty.  Blank lines and lines that are only a comment are ignored,
+but for
 
     # needs: T >= 2 * K
 
-which refuses sets of values that make no sense together: a rule over the parameters of the cell, in
-the grammar of `evidence.claims.rules`, that the defaults obey.
+which refuses sets of values that make no sense together: a rule over the parameters of
+the cell, in the grammar of `evidence.claims.rules`, that the defaults obey.
 """
 
 import ast
@@ -53,7 +54,8 @@ class Parameter(NamedTuple):
 
 
 def literal(source):
-    """The value of a Python literal, or of one that contains `float("inf")`.  Raises ValueError."""
+    """The value of a Python literal, or of one that contains `float("inf")`.  Raises
+    ValueError."""
     try:
         return ast.literal_eval(
             re.sub(r"float\(['\"]inf['\"]\)", "1e999", source.strip())
@@ -97,7 +99,8 @@ def parse_kind(text):
 def parse_line(line):
     """The Parameter that one line describes; None for blank and comment lines.
 
-    Raises ValueError if the line does not follow the grammar or its default breaks its own rule.
+    Raises ValueError if the line does not follow the grammar or its default breaks its
+    own rule.
     """
     try:
         match ast.parse(line).body:
@@ -123,7 +126,8 @@ def parse_line(line):
 
 
 def parse_cell(source, where):
-    """({name: parameter} in order, list of rules) of a cell.  Raises Refusal naming the line."""
+    """({name: parameter} in order, list of rules) of a cell.  Raises Refusal naming the
+    line."""
     found = {}
     needed = []
     lines = list(enumerate(source.splitlines(), 1))
@@ -164,7 +168,8 @@ def _scalar(kind, value):
 
 
 def check(parameter, value):
-    """`value` if the parameter may have it (whole numbers become floats where a float is asked).
+    """`value` if the parameter may have it (whole numbers become floats where a float is
+    asked).
 
     Raises ValueError naming parameter, value and what is allowed.
     """

@@ -1,7 +1,7 @@
 """PDFs of the chapters, printed from the built site: `python -m tools.pdf [CHAPTER] ...`.
 
-`make pdf` prints every chapter into _build/pdf, on A4 with page numbers.  Code that the page shows
-folded is left out, as book/_static/custom.css says; everything else is there.
+`make pdf` prints every chapter into _build/pdf, on A4 with page numbers.  Code that the
+page shows folded is left out, as book/_static/custom.css says; everything else is there.
 """
 
 import argparse
@@ -41,7 +41,8 @@ def chromium():
 
 
 def printed(html, names):
-    """Yield (name, bytes of a PDF) for chapters `names` of the site in the folder `html`."""
+    """Yield (name, bytes of a PDF) for chapters `names` of the site in the folder
+    `html`."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:

@@ -1,4 +1,5 @@
-"""What the executed chapters claim and how long they took, gathered for the scoreboard."""
+"""What the executed chapters claim and how long they took, gathered for the
+scoreboard."""
 
 from evidence.claims.claims import MIME
 from tools import cache
@@ -7,7 +8,8 @@ from tools.errors import Failure
 
 
 def claims(name, notebook):
-    """The claim records that an executed chapter shows.  Raises Failure if one is there twice."""
+    """The claim records that an executed chapter shows.  Raises Failure if one is there
+    twice."""
     outputs = [o for c in notebook["cells"] for o in c.get("outputs", [])]
     shown = [o["data"][MIME] for o in outputs if MIME in o.get("data", {})]
     records = [record for records in shown for record in records]

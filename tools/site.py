@@ -1,4 +1,5 @@
-"""Builds the site from executed notebooks: a staged mirror of the book, warnings fatal."""
+"""Builds the site from executed notebooks: a staged mirror of the book, warnings
+fatal."""
 
 import contextlib
 import copy
@@ -22,7 +23,8 @@ FRONT = ("ERRATA.md", "CHANGELOG.md", "CITATION.cff")  # pages include them
 def configuration(root, note, base_url):
     """`_config.yml` with a banner saying `note`, and with what a published site needs.
 
-    Without `base_url` there is no sitemap and no link preview, since both name the address.
+    Without `base_url` there is no sitemap and no link preview, since both name the
+    address.
     """
     config = yaml.safe_load((root / "_config.yml").read_text("utf8"))
     sphinx = config["sphinx"]
@@ -47,8 +49,8 @@ def configuration(root, note, base_url):
 
 
 def published(notebook, kept):
-    """A copy for readers: without the runner's seal and the claims as data, with the history of
-    claims that the lock has kept."""
+    """A copy for readers: without the runner's seal and the claims as data, with the
+    history of claims that the lock has kept."""
     notebook = copy.deepcopy(notebook)
     notebook["metadata"].pop(cache.RUN)
     for cell in notebook["cells"]:
@@ -85,7 +87,8 @@ def mirror(root, executed, config):
 
 
 def _sphinx(source, output, log):
-    """Run jupyter-book, which ends with this process.  Raises Failure with what it complains of."""
+    """Run jupyter-book, which ends with this process.  Raises Failure with what it
+    complains of."""
     process = execute.start(
         "jupyter_book.cli.main:main",
         "build",
@@ -112,9 +115,11 @@ def _sphinx(source, output, log):
 
 
 def build(root, build_dir, executed, note="", base_url=None):
-    """Build the site into `build_dir/html` unless it is there already; return its first page.
+    """Build the site into `build_dir/html` unless it is there already; return its first
+    page.
 
-    The old site stays until the new one is whole.  Raises Failure if there is any warning.
+    The old site stays until the new one is whole.  Raises Failure if there is any
+    warning.
     """
     stage = mirror(root, executed, configuration(root, note, base_url))
     pins = (root / "requirements.txt").read_text("utf8")

@@ -1,1 +1,2 @@
-"""What is promised and what can be measured of it: guarantees, calibration, audits, disclosures."""
+"""What is promised and what can be measured of it: guarantees, calibration, audits,
+disclosures."""

@@ -1,35 +1,42 @@
-"""Privacy of binomial noise on integer vectors: a bound that holds, not a normal approximation.
+"""Privacy of binomial noise on integer vectors: a bound that holds, not a normal
+approximation.
 
-A query moves by s in Z^n, ||s||_2 <= move and |s_i| <= largest; every entry gets its own X ~
-Bin(bits, p).  With F the distribution function of X and z(k) = Phi^-1(F(k)), for every r > 0
+A query moves by s in Z^n, ||s||_2 <= move and |s_i| <= largest; every entry gets its own
+X ~ Bin(bits, p).  With F the distribution function of X and z(k) = Phi^-1(F(k)), for
+every r > 0
 
-    delta(epsilon) <= Gaussian delta(epsilon) at sigma = 1/r and sensitivity move, + n D(r),
-    D(r) = sup over k and 1 <= s <= largest of  F(k) - Phi(z(k - s) + r s)  and of its mirror
+    delta(epsilon) <= Gaussian delta(epsilon) at sigma = 1/r and sensitivity move, + n
+    D(r), D(r) = sup over k and 1 <= s <= largest of  F(k) - Phi(z(k - s) + r s)  and of
+    its mirror
            image  (1 - F(k)) - Phi(r s - z(k + s)),  or 0 if that is larger.
 
-Proof.  (1) One entry, shift s.  Write H_c(P, Q) for the sum of (P - c Q)_+.  A binomial is
-log-concave, so the likelihood ratio of X and X + s is monotone and H_c(X, X + s) is the largest
-F(k) - c F(k - s) over k.  The best test of N(0, 1) against N(r s, 1) at level a has power
-Phi(Phi^-1(a) + r s), which is at most c a + H_c(N(0, 1), N(r s, 1)) for every c.  At a = F(k - s)
-this gives F(k) - c F(k - s) <= D(r) + H_c(N(0, 1), N(r s, 1)), for every c >= 0.  The mirror image
-is the same for H_c(X + s, X).
-(2) Products.  H_c(P1 x P2, Q1 x Q2) is the sum over y of P2(y) H_{c Q2(y)/P2(y)}(P1, Q1).  So
-replacing one factor by the Gaussian that (1) compares it with costs at most D(r) in all; after n
+Proof.  (1) One entry, shift s.  Write H_c(P, Q) for the sum of (P - c Q)_+.  A binomial
+is log-concave, so the likelihood ratio of X and X + s is monotone and H_c(X, X + s) is
+the largest F(k) - c F(k - s) over k.  The best test of N(0, 1) against N(r s, 1) at level
+a has power Phi(Phi^-1(a) + r s), which is at most c a + H_c(N(0, 1), N(r s, 1)) for every
+c.  At a = F(k - s) this gives F(k) - c F(k - s) <= D(r) + H_c(N(0, 1), N(r s, 1)), for
+every c >= 0.  The mirror image is the same for H_c(X + s, X).
+(2) Products.  H_c(P1 x P2, Q1 x Q2) is the sum over y of P2(y) H_{c Q2(y)/P2(y)}(P1, Q1).
+ So replacing one factor by the Gaussian that (1) compares it with costs at most D(r) in
+ all; after n
 replacements the rest is N(0, I) against N(r s, I) in R^n, where ||r s|| <= r move.
 A mixture over s (random rounding with shared randomness) is no worse than its worst s.
-(3) Several releases (`Noise`), each of which may depend on the results y of those before it:
-queries, and so shifts, are functions of y, but the bounds on moves and entries hold for every y.
-Let P and Q be the laws of all n results under the two inputs and r_k, D_k those of release k.
-Condition on y = (y_1, ..., y_{n-1}):  H_c(P, Q) = sum over y of P(y) H_{c(y)}(P_n(.|y), Q_n(.|y))
-with c(y) = c Q(y)/P(y).  By (1) and (2) for the worst shift, each term is at most D_n +
-H_{c(y)}(N(0, 1), N(r_n move_n, 1)).  The sum is D_n + H_c of the first n - 1 results *and an
-independent normal* that no longer depends on y.  So release n - 1 can be replaced in the same way,
-and after n steps what is left is N(0, I) against N((r_k move_k)_k, I):
+(3) Several releases (`Noise`), each of which may depend on the results y of those before
+it:
+queries, and so shifts, are functions of y, but the bounds on moves and entries hold for
+every y. Let P and Q be the laws of all n results under the two inputs and r_k, D_k those
+of release k. Condition on y = (y_1, ..., y_{n-1}):  H_c(P, Q) = sum over y of P(y)
+H_{c(y)}(P_n(.|y), Q_n(.|y)) with c(y) = c Q(y)/P(y).  By (1) and (2) for the worst shift,
+each term is at most D_n + H_{c(y)}(N(0, 1), N(r_n move_n, 1)).  The sum is D_n + H_c of
+the first n - 1 results *and an independent normal* that no longer depends on y.  So
+release n - 1 can be replaced in the same way, and after n steps what is left is N(0, I)
+against N((r_k move_k)_k, I):
 
-    delta(epsilon) <= Gaussian delta(epsilon) at sensitivity sqrt(sum (r_k move_k)^2) + sum D_k.
+    delta(epsilon) <= Gaussian delta(epsilon) at sensitivity sqrt(sum (r_k move_k)^2) +
+    sum D_k.
 
-Any r gives a bound; the least over a grid of r is used.  It tends to the exact Gaussian value as
-bits grow, and for small bits r pays for the lighter of the binomial's two tails.
+Any r gives a bound; the least over a grid of r is used.  It tends to the exact Gaussian
+value as bits grow, and for small bits r pays for the lighter of the binomial's two tails.
 Cost: about `NODES` evaluations of F, then one pass over them per r.
 Precision: doubles, not interval arithmetic.  F and the probabilities are good to 1e-11 of
 themselves up to 1e9 bits (1e-8 at 1e15), so deltas below about 1e-12 are not certified.
@@ -55,11 +62,12 @@ LEAST_DELTA = 1e-20
 
 
 def quantiles(bits: int, p: float, largest: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """(z, rise, h): z(k) on nodes h apart, and a bound on the rise of z per step between them.
+    """(z, rise, h): z(k) on nodes h apart, and a bound on the rise of z per step between
+    them.
 
-    h = 1 where NODES suffice, and `rise` is exact.  Otherwise a step is at most the largest
-    probability in its block over the least normal density there; both are unimodal, so this is
-    read off the block's ends, and the mode in the block that has it.
+    h = 1 where NODES suffice, and `rise` is exact.  Otherwise a step is at most the
+    largest probability in its block over the least normal density there; both are
+    unimodal, so this is read off the block's ends, and the mode in the block that has it.
     """
     mean = bits * p
     deviation = np.sqrt(bits * p * (1 - p))
@@ -87,17 +95,20 @@ def quantiles(bits: int, p: float, largest: int) -> tuple[np.ndarray, np.ndarray
 def shortfall(z: np.ndarray, rise: np.ndarray, h: int, r: float, largest: int) -> float:
     """Bound on the first of the two suprema of D(r).
 
-    It is the largest Phi(z) - Phi(z - e) over the nodes, where e bounds z(k) - z(k - s) - r s over
-    1 <= s <= largest.  At h = 1 e is exact, by a running maximum.  For blocks it is the sum of the
-    positive parts of rise - r from `largest` below to the end of the block, and z is the worst in
-    the block.  A node with nothing `largest` below it loses all its F.
+    It is the largest Phi(z) - Phi(z - e) over the nodes, where e bounds z(k) - z(k - s) -
+    r s over
+    1 <= s <= largest.  At h = 1 e is exact, by a running maximum.  For blocks it is the
+    sum of the positive parts of rise - r from `largest` below to the end of the block,
+    and z is the worst in the block.  A node with nothing `largest` below it loses all its
+    F.
     """
     back = -(-largest // h)
     if len(z) < back + 2:
         return 1.0
     if h == 1:
         drop = np.arange(len(z)) * r - z
-        # With this origin the filter ends at its own place, so it is read one place earlier.
+        # With this origin the filter ends at its own place, so it is read one place
+        # earlier.
         before = maximum_filter1d(drop, back, origin=(back - 1) // 2, mode="nearest")
         e = before[back - 1 : -1] - drop[back:]
         at = z[back:]
@@ -116,8 +127,8 @@ def trade_offs(
     entries: int,
     largest: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(r, entries times D(r)) on a grid of r: the largest rise of z within c normal deviations of
-    the centre, for c from 0 to 9.
+    """(r, entries times D(r)) on a grid of r: the largest rise of z within c normal
+    deviations of the centre, for c from 0 to 9.
     """
     z, rise, h = quantiles(bits, p, largest)
     if len(z) < 2:
@@ -134,7 +145,8 @@ def trade_offs(
 
 
 def need_searchable(delta: float) -> float:
-    """delta in [`LEAST_DELTA`, 1), for which noise is searched; ValueError on anything else."""
+    """delta in [`LEAST_DELTA`, 1), for which noise is searched; ValueError on anything
+    else."""
     if not need_probability("delta", delta) >= LEAST_DELTA:
         raise ValueError(
             f"delta must be at least {LEAST_DELTA:g} for binomial noise, whose "
@@ -147,7 +159,8 @@ def need_searchable(delta: float) -> float:
 class Noise(NamedTuple):
     """`times` releases with Bin(bits, p) noise on each of `entries` integers.
 
-    move bounds the L2 norm of the change of the query, the integer largest every entry of it.
+    move bounds the L2 norm of the change of the query, the integer largest every entry of
+    it.
     """
 
     bits: int
@@ -171,8 +184,8 @@ def need_noise(release: Noise) -> Noise:
 
 
 def frontier(releases) -> tuple[np.ndarray, np.ndarray]:
-    """(shift, lost): for every useful choice of one r per `Noise`, sqrt(sum (r_k move_k)^2) and the
-    sum of the D_k.  Choices that another beats in both are dropped."""
+    """(shift, lost): for every useful choice of one r per `Noise`, sqrt(sum (r_k
+    move_k)^2) and the sum of the D_k.  Choices that another beats in both are dropped."""
     squares = np.zeros(1)
     lost = np.zeros(1)
     for release in releases:
@@ -190,19 +203,22 @@ def frontier(releases) -> tuple[np.ndarray, np.ndarray]:
 
 
 def releases_delta(epsilon: float, releases) -> float:
-    """Upper bound on delta at epsilon >= 0 of several adaptive releases, a list of `Noise`."""
+    """Upper bound on delta at epsilon >= 0 of several adaptive releases, a list of
+    `Noise`."""
     return frontier_delta(need_float("epsilon", epsilon, 0.0), *frontier(releases))
 
 
 def frontier_delta(epsilon: float, a: np.ndarray, lost: np.ndarray) -> float:
-    """`releases_delta` from what `frontier` returns: shifts a, and what is lost beside them."""
+    """`releases_delta` from what `frontier` returns: shifts a, and what is lost beside
+    them."""
     gaussian = np.where(a > 0.0, delta_bound(epsilon, np.where(a > 0.0, a, 1.0)), 0.0)
     # a list without releases loses nothing
     return float(min(1.0, np.min(gaussian + lost)))
 
 
 def releases_epsilon(delta: float, releases) -> float:
-    """Upper bound on epsilon at delta of the same releases; inf where no bound is proved."""
+    """Upper bound on epsilon at delta of the same releases; inf where no bound is
+    proved."""
     delta = need_probability("delta", delta)
     found = frontier(releases)
     if frontier_delta(0.0, *found) <= delta:
@@ -225,8 +241,8 @@ def binomial_epsilon(
     entries: int,
     largest: int,
 ) -> float:
-    """Upper bound on epsilon at delta of Bin(bits, p) noise on every entry of a query in Z^n, as
-    `Noise` has it; inf where no bound is proved."""
+    """Upper bound on epsilon at delta of Bin(bits, p) noise on every entry of a query in
+    Z^n, as `Noise` has it; inf where no bound is proved."""
     return releases_epsilon(
         delta,
         [
@@ -250,12 +266,12 @@ def binomial_bits(
     entries: int,
     largest: int,
 ) -> tuple[int, float]:
-    """(b, epsilon proved): the least b whose Bin(b, p) noise from each of `users` is proved to be
-    (epsilon, delta)-DP.
+    """(b, epsilon proved): the least b whose Bin(b, p) noise from each of `users` is
+    proved to be (epsilon, delta)-DP.
 
-    Least up to a thousandth.  The search starts at the normal approximation; more bits always do,
-    down to the deltas that rounding errors hide, where it raises ValueError: at once below
-    `LEAST_DELTA`.
+    Least up to a thousandth.  The search starts at the normal approximation; more bits
+    always do, down to the deltas that rounding errors hide, where it raises ValueError:
+    at once below `LEAST_DELTA`.
     """
     epsilon = need_positive("epsilon", epsilon)
     delta = need_searchable(delta)

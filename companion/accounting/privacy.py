@@ -1,11 +1,13 @@
-"""Calibration and composition: sensitivity in, noise scale out; noise scale in, guarantee out.
+"""Calibration and composition: sensitivity in, noise scale out; noise scale in, guarantee
+out.
 
-Closed forms over SciPy; compositions without one go to the `dp-accounting` library (tests compare
-the two).  What was searched for is remembered: policies of one budget are made again and again.
-Searches end on the private side: scales and epsilons are rounded up, rho down, by more than the
-rounding errors of what they were compared with.
-Source: Dwork and Roth (2014), Theorem A.1 (classical Gaussian); Balle and Wang (2018), Theorem 8
-(exact); Canonne, Kamath and Steinke (2020), Proposition 12 (concentrated privacy).
+Closed forms over SciPy; compositions without one go to the `dp-accounting` library (tests
+compare the two).  What was searched for is remembered: policies of one budget are made
+again and again. Searches end on the private side: scales and epsilons are rounded up, rho
+down, by more than the rounding errors of what they were compared with.
+Source: Dwork and Roth (2014), Theorem A.1 (classical Gaussian); Balle and Wang (2018),
+Theorem 8 (exact); Canonne, Kamath and Steinke (2020), Proposition 12 (concentrated
+privacy).
 """
 
 from functools import lru_cache
@@ -34,9 +36,10 @@ ROUNDING = 1e-12  # relative error of the deltas of this module, see `delta_boun
 def edge(holds, inside: float, outside: float) -> float:
     """The last value on the way from inside to outside at which `holds(value)` is true.
 
-    inside, outside: positive; `holds` is true at the first, false at the second, and changes once.
-    The search halves the way in logarithms, so it is as fine at 1e-20 as at 1, and returns a value
-    at which `holds` was seen to be true, within a relative 1e-14 of one at which it was not.
+    inside, outside: positive; `holds` is true at the first, false at the second, and
+    changes once. The search halves the way in logarithms, so it is as fine at 1e-20 as at
+    1, and returns a value at which `holds` was seen to be true, within a relative 1e-14
+    of one at which it was not.
 
     >>> edge(lambda x: x * x <= 2e-40, 1e-30, 1.0)
     1.414213562373...e-20
@@ -53,7 +56,8 @@ def edge(holds, inside: float, outside: float) -> float:
 
 
 def beyond(holds, start: float, factor: float) -> float:
-    """The first of start, start factor, start factor^2, ... at which `holds(value)` is true."""
+    """The first of start, start factor, start factor^2, ... at which `holds(value)` is
+    true."""
     while not holds(start):
         start *= factor
     return start
@@ -65,12 +69,14 @@ def tail_ratio(t):
 
 
 def delta_at(epsilon: float, a):
-    """Smallest delta at epsilon >= 0 and a = sensitivity / sigma > 0, a number or an array.
+    """Smallest delta at epsilon >= 0 and a = sensitivity / sigma > 0, a number or an
+    array.
 
-    With x = epsilon/a - a/2 and y = x + a it is Phi(-x) - e^epsilon Phi(-y).  As y^2 - x^2 = 2
-    epsilon, the second term is phi(x) R(y), R as in `tail_ratio`.  For a small shift a the two are
-    nearly equal, and their difference is an integral: phi(x) times that of -R'(t) = 1 - t R(t) over
-    t from x to y, by Gauss's rule, where nothing cancels.
+    With x = epsilon/a - a/2 and y = x + a it is Phi(-x) - e^epsilon Phi(-y).  As y^2 -
+    x^2 = 2 epsilon, the second term is phi(x) R(y), R as in `tail_ratio`.  For a small
+    shift a the two are nearly equal, and their difference is an integral: phi(x) times
+    that of -R'(t) = 1 - t R(t) over t from x to y, by Gauss's rule, where nothing
+    cancels.
     """
     a = np.asarray(a, dtype=np.float64)
     x = epsilon / a - a / 2.0
@@ -88,7 +94,8 @@ def delta_at(epsilon: float, a):
 def delta_bound(epsilon: float, a):
     """`delta_at`, enlarged by more than its rounding error.
 
-    For |x| <= 40 (beyond, delta underflows) errors of x, about 2e-16 (1 + a), change phi(x) by
+    For |x| <= 40 (beyond, delta underflows) errors of x, about 2e-16 (1 + a), change
+    phi(x) by
     40 times as much; cancellation and special functions add less than 1e-12.
     """
     return delta_at(epsilon, a) * (1.0 + ROUNDING + 1e-14 * a)
@@ -126,10 +133,10 @@ def unit_scale(epsilon: float, delta: float) -> float:
 class Guarantee(NamedTuple):
     """The privacy that the noise really drawn gives, as data.
 
-    model: who is trusted ("none": no privacy, "local", "shuffle", "joint", "central"); epsilon,
-    delta: the budget; neighbours: the relation between two inputs; unit: whose data it is;
-    claimed: what the source asserts of the same noise, where that differs (an `(epsilon, delta)`
-    pair or None).
+    model: who is trusted ("none": no privacy, "local", "shuffle", "joint", "central");
+    epsilon, delta: the budget; neighbours: the relation between two inputs; unit: whose
+    data it is; claimed: what the source asserts of the same noise, where that differs (an
+    `(epsilon, delta)` pair or None).
     """
 
     model: str
@@ -164,14 +171,14 @@ ADD_OR_REMOVE = "add or remove one record"
 REPLACE_REWARD = "replace one reward"  # contexts are public
 RELATIONS = REPLACE_RECORD, ADD_OR_REMOVE, REPLACE_REWARD
 
-# L2 sensitivities of what one user (x, y) releases, by the universe that x and y come from.
-#   "ball":          ||x|| <= 1, |y| <= 1.
+# L2 sensitivities of what one user (x, y) releases, by the universe that x and y come
+# from.   "ball":          ||x|| <= 1, |y| <= 1.
 #       pair:        ||x - x'||^2 + (y - y')^2 <= 4 + 4.
-#       statistics:  (x x', x y) in Frobenius + Euclidean norm.  With c = <x, x'> on the sphere the
-#                    two parts are at most 2 - 2c^2 and 2 + 2|c|; the sum 4 + 2|c| - 2c^2 is
-#                    largest at |c| = 1/2, where it is 4.5.
-#   "offset_sphere": x = (u, 1/sqrt2), ||u|| <= 1/sqrt2, 0 <= y <= 1, where c lies in [0, 1].
-#       pair:        2 + 1.
+#       statistics:  (x x', x y) in Frobenius + Euclidean norm.  With c = <x, x'> on the
+# sphere the                    two parts are at most 2 - 2c^2 and 2 + 2|c|; the sum 4 +
+# 2|c| - 2c^2 is                    largest at |c| = 1/2, where it is 4.5.
+#   "offset_sphere": x = (u, 1/sqrt2), ||u|| <= 1/sqrt2, 0 <= y <= 1, where c lies in [0,
+# 1].       pair:        2 + 1.
 #       statistics:  2 - 2c^2 + max(2 - 2c, 1) <= 4, attained at c = 0.
 PAIR_SENSITIVITY = {"ball": np.sqrt(8.0), "offset_sphere": np.sqrt(3.0)}
 STATISTICS_SENSITIVITY = {"ball": np.sqrt(4.5), "offset_sphere": 2.0}
@@ -187,10 +194,12 @@ def need_budget(epsilon: float, delta) -> tuple[float, float]:
 
 
 def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """Smallest delta at which N(0, sigma^2) noise at this L2 sensitivity is (epsilon, delta)-DP.
+    """Smallest delta at which N(0, sigma^2) noise at this L2 sensitivity is (epsilon,
+    delta)-DP.
 
-    epsilon >= 0, sigma >= 0 (0: no privacy, delta = 1), sensitivity > 0.  Balle and Wang (2018),
-    Theorem 8.  Right to a relative 1e-12 + 1e-14 sensitivity / sigma, and rounded up by as much.
+    epsilon >= 0, sigma >= 0 (0: no privacy, delta = 1), sensitivity > 0.  Balle and Wang
+    (2018), Theorem 8.  Right to a relative 1e-12 + 1e-14 sensitivity / sigma, and rounded
+    up by as much.
     """
     epsilon = need_float("epsilon", epsilon, 0.0)
     sigma = need_float("sigma", sigma, 0.0)
@@ -199,7 +208,8 @@ def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> fl
 
 
 def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """Smallest epsilon >= 0 at which N(0, sigma^2) noise is (epsilon, delta)-DP (inf at 0).
+    """Smallest epsilon >= 0 at which N(0, sigma^2) noise is (epsilon, delta)-DP (inf at
+    0).
 
     >>> round(gaussian_epsilon(1e-5, sigma=3.73), 2)
     1.0
@@ -218,9 +228,10 @@ def gaussian_scale(
 ) -> float:
     """Standard deviation of the Gaussian mechanism for a query of this L2 sensitivity.
 
-    epsilon in (0, inf] (inf: 0.0), delta in (0, 1).  method: "analytic" is exact; "classical" is
-    sensitivity sqrt(2 ln(1.25/delta))/epsilon, proved for epsilon <= 1 only and refused above;
-    "classical-unchecked" is the same formula anywhere, for reproducing papers that use it so.
+    epsilon in (0, inf] (inf: 0.0), delta in (0, 1).  method: "analytic" is exact;
+    "classical" is sensitivity sqrt(2 ln(1.25/delta))/epsilon, proved for epsilon <= 1
+    only and refused above; "classical-unchecked" is the same formula anywhere, for
+    reproducing papers that use it so.
 
     >>> round(gaussian_scale(1.0, 1e-5), 2)
     3.73
@@ -251,13 +262,15 @@ def gaussian_release(
     paper=None,
     releases=1,
 ) -> tuple[float, Guarantee]:
-    """(sigma, Guarantee) of one Gaussian release of one user's record, or of several at once.
+    """(sigma, Guarantee) of one Gaussian release of one user's record, or of several at
+    once.
 
-    model of the Guarantee; sensitivities: universe -> L2 sensitivity of one release; a record
-    enters `releases` >= 1 of them, which together have sqrt(releases) times that sensitivity.
-    calibration "corrected" is the exact sigma for it; "paper" the classical formula, unchecked, for
-    the sensitivity `paper` (None: the true one), and the Guarantee says what it really gives.
-    epsilon = inf: no noise, no privacy.  Raises ValueError on anything else.
+    model of the Guarantee; sensitivities: universe -> L2 sensitivity of one release; a
+    record enters `releases` >= 1 of them, which together have sqrt(releases) times that
+    sensitivity. calibration "corrected" is the exact sigma for it; "paper" the classical
+    formula, unchecked, for the sensitivity `paper` (None: the true one), and the
+    Guarantee says what it really gives. epsilon = inf: no noise, no privacy.  Raises
+    ValueError on anything else.
     """
     need_choice("calibration", calibration, ("paper", "corrected"))
     need_choice("universe", universe, UNIVERSES)
@@ -284,17 +297,19 @@ def gaussian_release(
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """Largest mu = sensitivity / sigma of a Gaussian mechanism that is (epsilon, delta)-DP.
+    """Largest mu = sensitivity / sigma of a Gaussian mechanism that is (epsilon,
+    delta)-DP.
 
-    epsilon in (0, inf], delta in (0, 1); inf at epsilon = inf.  k releases of mu_1, ..., mu_k, each
-    chosen after the ones before, are together one of mu^2 = sum mu_i^2.
+    epsilon in (0, inf], delta in (0, 1); inf at epsilon = inf.  k releases of mu_1, ...,
+    mu_k, each chosen after the ones before, are together one of mu^2 = sum mu_i^2.
     """
     scale = gaussian_scale(epsilon, delta)
     return 1.0 / scale if scale > 0.0 else np.inf
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
-    """A delta at which every rho-zCDP mechanism is (epsilon, delta)-DP; rho, epsilon >= 0.
+    """A delta at which every rho-zCDP mechanism is (epsilon, delta)-DP; rho, epsilon >=
+    0.
 
     min over a > 1 of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1).
     """
@@ -324,14 +339,15 @@ def _zcdp_delta(rho, epsilon):
 
 
 def _within(rho, epsilon, delta):
-    """Whether `zcdp_delta`, enlarged by more than its rounding error, is at most delta: below
-    `FAR_RHO` the exponent is right to 1e-14 (1 + sqrt(rho) + sqrt(epsilon))."""
+    """Whether `zcdp_delta`, enlarged by more than its rounding error, is at most delta:
+    below `FAR_RHO` the exponent is right to 1e-14 (1 + sqrt(rho) + sqrt(epsilon))."""
     error = ROUNDING + 1e-14 * (np.sqrt(rho) + np.sqrt(epsilon))
     return _zcdp_delta(rho, epsilon) * (1.0 + error) <= delta
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Smallest epsilon >= 0 that `zcdp_delta` gives for rho-zCDP at delta in (0, 1), rounded up."""
+    """Smallest epsilon >= 0 that `zcdp_delta` gives for rho-zCDP at delta in (0, 1),
+    rounded up."""
     rho = need_float("rho", rho, 0.0, allow_inf=True)
     delta = need_probability("delta", delta)
     return np.inf if rho == np.inf else _epsilon_of_rho(rho, delta)
@@ -354,8 +370,8 @@ def _epsilon_of_rho(rho, delta):
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """Largest rho at which rho-zCDP is (epsilon, delta)-DP by `zcdp_delta` (epsilon = inf: inf),
-    rounded down."""
+    """Largest rho at which rho-zCDP is (epsilon, delta)-DP by `zcdp_delta` (epsilon =
+    inf: inf), rounded down."""
     epsilon, delta = need_budget(epsilon, delta)
     return np.inf if epsilon == np.inf else _rho_of_epsilon(epsilon, delta)
 
@@ -377,7 +393,8 @@ def _rho_of_epsilon(epsilon, delta):
 
 
 def laplace_scale(epsilon: float, sensitivity: float = 1.0) -> float:
-    """Scale of the Laplace mechanism at this L1 sensitivity: sensitivity / epsilon (inf: 0.0).
+    """Scale of the Laplace mechanism at this L1 sensitivity: sensitivity / epsilon (inf:
+    0.0).
 
     >>> laplace_scale(0.5, sensitivity=2.0)
     4.0
@@ -387,17 +404,18 @@ def laplace_scale(epsilon: float, sensitivity: float = 1.0) -> float:
 
 
 def tree_levels(T: float) -> int:
-    """Levels of the tree over T rounds, floor(log2 T) + 1: a user is in at most so many nodes."""
+    """Levels of the tree over T rounds, floor(log2 T) + 1: a user is in at most so many
+    nodes."""
     return need_int("T", T, 1).bit_length()
 
 
 def shuffle_epsilon(epsilon0: float, delta: float, n: int) -> float:
-    """Central epsilon at delta of n shuffled messages, each epsilon0-LDP; epsilon0 itself where no
-    bound is smaller.
+    """Central epsilon at delta of n shuffled messages, each epsilon0-LDP; epsilon0 itself
+    where no bound is smaller.
 
-    Feldman, McMillan and Talwar (2021), Theorem 3.1: for epsilon0 <= ln(n / (16 ln(2/delta))),
-    epsilon = ln(1 + (e^epsilon0 - 1)/(e^epsilon0 + 1) (8 sqrt(e^epsilon0 ln(4/delta)/n) + 8
-    e^epsilon0/n)).
+    Feldman, McMillan and Talwar (2021), Theorem 3.1: for epsilon0 <= ln(n / (16
+    ln(2/delta))), epsilon = ln(1 + (e^epsilon0 - 1)/(e^epsilon0 + 1) (8 sqrt(e^epsilon0
+    ln(4/delta)/n) + 8 e^epsilon0/n)).
     """
     epsilon0 = need_positive("epsilon0", epsilon0, allow_inf=True)
     delta = need_probability("delta", delta)

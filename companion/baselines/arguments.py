@@ -1,8 +1,9 @@
-"""Arguments that several baselines take: their ranges, checked once; what is proved of optimisers.
+"""Arguments that several baselines take: their ranges, checked once; what is proved of
+optimisers.
 
-Optimisers minimise the squared loss over a ball.  Bandits for generalized linear models follow the
-hyper-parameters of the public program behind the figures of Sawarni, Das, Barman and Sinha (2024);
-their rewards lie in [0, 1].
+Optimisers minimise the squared loss over a ball.  Bandits for generalized linear models
+follow the hyper-parameters of the public program behind the figures of Sawarni, Das,
+Barman and Sinha (2024); their rewards lie in [0, 1].
 """
 
 from typing import NamedTuple
@@ -15,7 +16,8 @@ from companion.kernels.geometry import dual_exponent, need_exponent
 from companion.kernels.glm import LINKS, need_link, slope
 from companion.validate import need_choice, need_float, need_int, need_probability
 
-# --- bandits for generalized linear models ------------------------------------------------------
+# --- bandits for generalized linear models
+# ------------------------------------------------------
 
 # What all say of themselves: any context, rewards in [0, 1], which may come late.
 GLM = {"universe": Universe(radius=np.inf, low=0.0), "delayed_feedback": True}
@@ -27,8 +29,8 @@ def need_bernoulli_link(value):
 
 
 def need_kappa(link, theta_bound, kappa):
-    """kappa >= 1/slope(0) as a float, the least value that 1/slope can take; None: 1/slope(S),
-    which is always valid for arms in the unit ball."""
+    """kappa >= 1/slope(0) as a float, the least value that 1/slope can take; None:
+    1/slope(S), which is always valid for arms in the unit ball."""
     if kappa is None:
         least = slope(link, theta_bound)
         if not least > 0.0:
@@ -41,7 +43,8 @@ def need_kappa(link, theta_bound, kappa):
 
 
 def need_model(d, link, theta_bound, kappa, failure):
-    """(d, number of the link, theta_bound, kappa, failure), checked; ValueError by name."""
+    """(d, number of the link, theta_bound, kappa, failure), checked; ValueError by
+    name."""
     d = need_int("d", d, 1, WIDEST)
     link = need_bernoulli_link(link)
     bound = need_float("theta_bound", theta_bound, 1e-30, 1e30)
@@ -54,7 +57,8 @@ def need_model(d, link, theta_bound, kappa, failure):
     )
 
 
-# --- optimisers ---------------------------------------------------------------------------------
+# --- optimisers
+# ---------------------------------------------------------------------------------
 
 # sizes lie between this and its inverse: what is made of them stays finite
 SMALLEST = 1e-30
@@ -94,7 +98,8 @@ def need_spending(epsilon, delta, n):
 
 
 def squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, *, least):
-    """The checked `SquaresProblem`, of at least so many records; callers check p further."""
+    """The checked `SquaresProblem`, of at least so many records; callers check p
+    further."""
     d = need_int("d", d, 1)
     n = need_int("n", n, least)
     p = need_exponent("p", p)

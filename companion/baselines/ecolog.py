@@ -1,10 +1,10 @@
 """ECOLog: an efficient, kappa-free bandit for logistic rewards.
 
-Source: Faury, Abeille, Jun and Calauzenes (2022), Algorithm 1, as in the public program of Sawarni
-et al. (2024): lambda = 10, step 0.75/(1/4 + 1/(1 + S/2)), gradient descent in the norm of V.
-Differs: written in the original coordinates, where the gradient step is theta - (theta - theta_t) -
-V^-1 x (.) and the projection is `project_ball_in_norm` (the program takes matrix square roots and
-skips projections that move by less than 1e-3).
+Source: Faury, Abeille, Jun and Calauzenes (2022), Algorithm 1, as in the public program
+of Sawarni et al. (2024): lambda = 10, step 0.75/(1/4 + 1/(1 + S/2)), gradient descent in
+the norm of V. Differs: written in the original coordinates, where the gradient step is
+theta - (theta - theta_t) - V^-1 x (.) and the projection is `project_ball_in_norm` (the
+program takes matrix square roots and skips projections that move by less than 1e-3).
 """
 
 import math
@@ -79,15 +79,15 @@ def radius(p, s):
 
 @jit
 def select(p, s, X, rng):
-    """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first on
-    ties."""
+    """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first
+    on ties."""
     return optimistic_mean(LOGISTIC, s.theta_hat, s.V_inv, radius(p, s), X)
 
 
 @jit
 def descend(p, s, x, centre, scale, target, steps, theta):
-    """theta <- about argmin ||theta - centre||_V^2/2 + loss with derivative scale mean(x'theta) -
-    target, over the ball of radius S, started from theta.
+    """theta <- about argmin ||theta - centre||_V^2/2 + loss with derivative scale
+    mean(x'theta) - target, over the ball of radius S, started from theta.
 
     s.work: row 0 holds V^-1 x; rows 2 to 4 are overwritten.
     """
@@ -149,8 +149,8 @@ play = plain_loop(select, update)
 def ecolog(d: int, *, theta_bound: float = 1.0, failure: float = 0.01) -> Policy:
     """ECOLog in the unit ball of R^d for logistic rewards in [0, 1]; others are clipped.
 
-    d in [1, 10,000]; theta_bound in [1e-30, 1e30] bounds the norm of theta; failure in (0, 1).
-    Raises ValueError on anything else.
+    d in [1, 10,000]; theta_bound in [1e-30, 1e30] bounds the norm of theta; failure in
+    (0, 1). Raises ValueError on anything else.
     """
     d, _, bound, _, failure = need_model(d, "logistic", theta_bound, None, failure)
     p = Params(d, bound, failure)

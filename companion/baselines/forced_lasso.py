@@ -1,10 +1,10 @@
-"""Lasso bandit of Bastani and Bayati: forced samples screen the arms, a lasso on all data decides.
-No privacy.
+"""Lasso bandit of Bastani and Bayati: forced samples screen the arms, a lasso on all data
+decides. No privacy.
 
-Source: Bastani and Bayati (2020), Algorithm "LASSO Bandit"; one context per round, a parameter per
-arm.
-Differs: coordinate descent to a tolerance, at most `linalg.SWEEPS` times (`State.capped`);
-ties go to the lowest arm.
+Source: Bastani and Bayati (2020), Algorithm "LASSO Bandit"; one context per round, a
+parameter per arm.
+Differs: coordinate descent to a tolerance, at most `linalg.SWEEPS` times
+(`State.capped`); ties go to the lowest arm.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def forced_arm(p, t):
 
 @jit
 def select(p, s, X, rng):
-    """The forced arm, or the best all-sample estimate among those near the best forced one."""
+    """The forced arm, or the best all-sample estimate among those near the best forced
+    one."""
     arm = forced_arm(p, s.t[0] + 1)
     if arm >= 0:
         return arm
@@ -86,7 +87,8 @@ def select(p, s, X, rng):
 
 @jit
 def learn(p, s, which, arm, x, r, penalty):
-    """Add the row to one lasso and refit it: ||y - X theta||^2/n + penalty ||theta||_1."""
+    """Add the row to one lasso and refit it: ||y - X theta||^2/n + penalty
+    ||theta||_1."""
     s.count[which, arm] += 1
     theta = s.theta[which, arm]
     G = s.G[which, arm]
@@ -139,14 +141,16 @@ def forced_lasso(
     penalty_all: float = 0.05,
     tolerance: float = 1e-5,
 ) -> Policy:
-    """Lasso bandit for K in [1, 10,000] arms and one context in R^d per round (equal rows of X).
+    """Lasso bandit for K in [1, 10,000] arms and one context in R^d per round (equal rows
+    of X).
 
     Parameters
     ----------
     d : dimension of a context, in [1, 10,000].
     forced : forced rounds per arm and phase (q), at least 1; K * forced below 2^31.
     gap : h > 0.
-    penalty_forced, penalty_all : lambda_1 and lambda_(2,0), above 0; round t uses lambda_(2,0)
+    penalty_forced, penalty_all : lambda_1 and lambda_(2,0), above 0; round t uses
+    lambda_(2,0)
         sqrt((log t + log d)/t).
     tolerance : of the lasso, above 0.
 

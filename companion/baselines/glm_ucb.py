@@ -1,9 +1,10 @@
-"""GLM-UCB: optimism around the maximum-likelihood estimate, with a width that grows with kappa.
+"""GLM-UCB: optimism around the maximum-likelihood estimate, with a width that grows with
+kappa.
 
-Source: Filippi, Cappe, Garivier and Szepesvari (2010), Algorithm 1, with the width of the public
-program of Sawarni et al. (2024): c sqrt(log t) for the probit link, c for the logistic link.
-Differs: Newton's method from the last estimate in place of BFGS; no projection of the estimate
-(neither has the program).
+Source: Filippi, Cappe, Garivier and Szepesvari (2010), Algorithm 1, with the width of the
+public program of Sawarni et al. (2024): c sqrt(log t) for the probit link, c for the
+logistic link. Differs: Newton's method from the last estimate in place of BFGS; no
+projection of the estimate (neither has the program).
 """
 
 import math
@@ -72,7 +73,8 @@ def init(p):
 
 @jit
 def select(p, s, X, rng):
-    """Row of X (K, d) with the largest mean(x'theta_hat) + c_t ||x||_{V^-1}; the first on ties."""
+    """Row of X (K, d) with the largest mean(x'theta_hat) + c_t ||x||_{V^-1}; the first on
+    ties."""
     if s.started[0] == 0:
         s.started[0] = 1
         for i in range(p.d):
@@ -83,8 +85,9 @@ def select(p, s, X, rng):
 
 @jit
 def approach(p, s, x, y):
-    """theta_hat <- after one Newton step for the new row x, y: the gradient of all rows before is 0
-    at the last estimate, and their Hessian is known.  It spares `fit` one pass over the rows."""
+    """theta_hat <- after one Newton step for the new row x, y: the gradient of all rows
+    before is 0 at the last estimate, and their Hessian is known.  It spares `fit` one
+    pass over the rows."""
     first, second = true_derivatives(p.link, dot(x, s.theta_hat), y)
     cholesky_solve(s.work[: p.d], x, s.column)
     axpy(-first / (1.0 + second * dot(x, s.column)), s.column, s.theta_hat)
@@ -116,14 +119,16 @@ def glm_ucb(
     kappa: float | None = None,
     failure: float = 0.01,
 ) -> Policy:
-    """GLM-UCB for T rounds in the unit ball of R^d with rewards in [0, 1]; others are clipped.
+    """GLM-UCB for T rounds in the unit ball of R^d with rewards in [0, 1]; others are
+    clipped.
 
-    d in [1, 10,000], T in [1, 10^9 / d]; link "logistic" or "probit"; theta_bound in [1e-30, 1e30]
-    bounds the norm of theta; kappa >= 1/slope(0) bounds 1/slope over all arms (None:
+    d in [1, 10,000], T in [1, 10^9 / d]; link "logistic" or "probit"; theta_bound in
+    [1e-30, 1e30] bounds the norm of theta; kappa >= 1/slope(0) bounds 1/slope over all
+    arms (None:
     1/slope(theta_bound)); failure in (0, 1).  Raises ValueError on anything else.
 
-    The width is c = 2 L kappa sqrt(3 + 2 log(1 + 2/lambda)) sqrt(2 d log(2 d T/failure)), with
-    lambda = d and L the largest slope of the link.
+    The width is c = 2 L kappa sqrt(3 + 2 log(1 + 2/lambda)) sqrt(2 d log(2 d T/failure)),
+    with lambda = d and L the largest slope of the link.
     """
     d, number, _, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     T = need_int("T", T, 1, ROOM // d)

@@ -1,8 +1,9 @@
 """GLOC: a generalized linear bandit from an online Newton step; O(d^2) memory.
 
-Source: Jun, Bhargava, Nowak and Willett (2017), Algorithm 1, as in the public program of Sawarni et
-al. (2024): lambda = d, the index is taken at the online iterate (not at the ridge centre, which the
-program computes and never uses), and the iterate is always scaled to norm S.
+Source: Jun, Bhargava, Nowak and Willett (2017), Algorithm 1, as in the public program of
+Sawarni et al. (2024): lambda = d, the index is taken at the online iterate (not at the
+ridge centre, which the program computes and never uses), and the iterate is always scaled
+to norm S.
 """
 
 import math
@@ -65,8 +66,8 @@ def radius(p, s):
 
 @jit
 def select(p, s, X, rng):
-    """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first on
-    ties."""
+    """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first
+    on ties."""
     return optimistic_mean(p.link, s.theta_hat, s.V_inv, radius(p, s), X)
 
 
@@ -101,9 +102,9 @@ def gloc(
 ) -> Policy:
     """GLOC in the unit ball of R^d with rewards in [0, 1]; others are clipped.
 
-    d in [1, 10,000]; link "logistic" or "probit"; theta_bound in [1e-30, 1e30] bounds the norm of
-    theta; kappa bounds 1/slope over all arms (None: 1/slope(theta_bound)); failure in (0, 1).
-    Raises ValueError on anything else.
+    d in [1, 10,000]; link "logistic" or "probit"; theta_bound in [1e-30, 1e30] bounds the
+    norm of theta; kappa bounds 1/slope over all arms (None: 1/slope(theta_bound));
+    failure in (0, 1). Raises ValueError on anything else.
     """
     d, number, bound, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     L = slope(number, 0.0)

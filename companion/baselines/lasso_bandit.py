@@ -1,10 +1,10 @@
-"""Sparsity-agnostic lasso bandit: play the arm that a lasso on all data so far likes best.  No
-privacy.
+"""Sparsity-agnostic lasso bandit: play the arm that a lasso on all data so far likes
+best.  No privacy.
 
-Source: Oh, Iyengar and Zeevi (2021), Algorithm 1; the FLIPHAT paper uses it as the limit of no
-privacy.
-Differs: the estimate may be refitted every `every` rounds instead of every round; a fit ends after
-`linalg.SWEEPS` sweeps at the latest (`State.capped`).
+Source: Oh, Iyengar and Zeevi (2021), Algorithm 1; the FLIPHAT paper uses it as the limit
+of no privacy.
+Differs: the estimate may be refitted every `every` rounds instead of every round; a fit
+ends after `linalg.SWEEPS` sweeps at the latest (`State.capped`).
 """
 
 from __future__ import annotations
@@ -62,16 +62,18 @@ def init(p):
 
 @jit
 def level(p, t):
-    """Penalty alpha_t of (1/(2t)) ||y - X theta||^2 + alpha_t ||theta||_1 after t rounds."""
+    """Penalty alpha_t of (1/(2t)) ||y - X theta||^2 + alpha_t ||theta||_1 after t
+    rounds."""
     return 2.0 * p.penalty * math.sqrt((4.0 * math.log(t) + 2.0 * math.log(p.d)) / t)
 
 
 @jit
 def lasso(p, s):
-    """theta_hat <- the lasso on all rounds so far, by coordinate descent from the last one.
+    """theta_hat <- the lasso on all rounds so far, by coordinate descent from the last
+    one.
 
-    Sweeps the coordinates that were ever active; then takes in those that violate the optimality
-    conditions: at most d + 1 times.
+    Sweeps the coordinates that were ever active; then takes in those that violate the
+    optimality conditions: at most d + 1 times.
     """
     t = s.t[0]
     G = Gram(
@@ -101,8 +103,8 @@ def lasso(p, s):
 
 @jit
 def select(p, s, X, rng):
-    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row before the
-    first fit.
+    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row
+    before the first fit.
     """
     if s.t[0] < p.every:
         return random_integer(rng, X.shape[0])

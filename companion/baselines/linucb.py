@@ -57,7 +57,8 @@ def theorem_radius(d, t, ridge, noise, theta_bound, failure):
 
 @jit
 def radius(p, t, ridge):
-    """The radius that is used after t rounds at this ridge: the theorem's, times the width."""
+    """The radius that is used after t rounds at this ridge: the theorem's, times the
+    width."""
     return p.width * theorem_radius(p.d, t, ridge, p.noise, p.theta_bound, p.failure)
 
 

@@ -2,15 +2,15 @@
 
 A batch method.  The mirror step of h(x) = ||x - c||_p^2 / (2 (p - 1)) has a closed form.
 Source: Asi, Feldman, Koren and Talwar (2021), Algorithm 6 with Algorithm 5; squared loss.
-Privacy: central; neighbours replace one record.  Phases use different records, so that each has the
-whole budget.  In a phase a record enters at most u_i = ceil(T_i / (n_i // b_i)) batches of b_i
-records; their mean gradients have noise N(0, sigma_i^2 I) and move by 2 L_i/b_i in l_q, in l_2 by
-f = d^(1/2 - 1/q) times as much.  The steps are set for a ball of radius r and L = 2 (r + Y), but
-nothing keeps the iterates inside: as printed L_i = 2 (R_i + Y), with R_i the sum of the radii of
-the phases so far.  "corrected" clips |2 (x'theta - y)| at L, and
-sigma_i = 2 min(L, L_i) f sqrt(u_i)/(b_i mu), mu = `gaussian_mu`.
-Differs: batches are passes over a new random order of the phase's records, so that u_i is certain
-(the source relies on sampling); batch sizes are rounded down, at least 1.
+Privacy: central; neighbours replace one record.  Phases use different records, so that
+each has the whole budget.  In a phase a record enters at most u_i = ceil(T_i / (n_i //
+b_i)) batches of b_i records; their mean gradients have noise N(0, sigma_i^2 I) and move
+by 2 L_i/b_i in l_q, in l_2 by f = d^(1/2 - 1/q) times as much.  The steps are set for a
+ball of radius r and L = 2 (r + Y), but nothing keeps the iterates inside: as printed L_i
+= 2 (R_i + Y), with R_i the sum of the radii of the phases so far.  "corrected" clips |2
+(x'theta - y)| at L, and sigma_i = 2 min(L, L_i) f sqrt(u_i)/(b_i mu), mu = `gaussian_mu`.
+Differs: batches are passes over a new random order of the phase's records, so that u_i is
+certain (the source relies on sampling); batch sizes are rounded down, at least 1.
 """
 
 from __future__ import annotations
@@ -58,10 +58,11 @@ def init(p, rng) -> State:
 
 @jit
 def mirror(u, p, c, out):
-    """out <- c ||u||_p sign(u) (|u|/||u||_p)^(p - 1), the gradient of c ||u||_p^2/2; returns its
-    norm in the dual of l_p, c ||u||_p.
+    """out <- c ||u||_p sign(u) (|u|/||u||_p)^(p - 1), the gradient of c ||u||_p^2/2;
+    returns its norm in the dual of l_p, c ||u||_p.
 
-    With c = 1/(p - 1) it is grad h; with the dual exponent q and c = p - 1 it is the inverse.
+    With c = 1/(p - 1) it is grad h; with the dual exponent q and c = p - 1 it is the
+    inverse.
     """
     size = lq_norm(u, p)
     for i in range(u.shape[0]):
@@ -72,11 +73,11 @@ def mirror(u, p, c, out):
 
 @jit
 def mirror_step(u, eta, gradient, p, q, radius, z):
-    """u <- argmin eta <gradient, v> + D_h(v, u) over ||v||_p <= radius, u the offset from the
-    centre.
+    """u <- argmin eta <gradient, v> + D_h(v, u) over ||v||_p <= radius, u the offset from
+    the centre.
 
-    Without the ball it is grad h*(grad h(u) - eta gradient); the level sets of h are balls, so the
-    constraint only rescales.  z (d,) is overwritten.
+    Without the ball it is grad h*(grad h(u) - eta gradient); the level sets of h are
+    balls, so the constraint only rescales.  z (d,) is overwritten.
     """
     mirror(u, p, 1.0 / (p - 1.0), z)
     axpy(-eta, gradient, z)
@@ -96,7 +97,8 @@ def shuffle(rng, order):
 
 @jit
 def release(p, i, x, X, Y, rows, rng, gradient):
-    """gradient (d,) <- the mean gradient at x over these rows of phase i, with its noise."""
+    """gradient (d,) <- the mean gradient at x over these rows of phase i, with its
+    noise."""
     gradient[:] = 0.0
     for j in rows:
         slope = min(max(2.0 * (dot(X[j], x) - Y[j]), -p.clip), p.clip)
@@ -107,7 +109,8 @@ def release(p, i, x, X, Y, rows, rng, gradient):
 
 @jit
 def phase(p, i, X, Y, theta, rng):
-    """Phase i on its records X, Y: theta <- the average of its iterates, started from theta."""
+    """Phase i on its records X, Y: theta <- the average of its iterates, started from
+    theta."""
     d = p.d
     n = X.shape[0]
     b = p.batch[i]
@@ -134,7 +137,8 @@ def phase(p, i, X, Y, theta, rng):
 
 @jit
 def run(p, s, X, Y, rng, out):
-    """All phases on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
+    """All phases on the n records X (n, d), Y (n,); the last row of out <- the
+    parameter."""
     A = np.empty(X.shape)
     b = np.empty(Y.shape)
     start = 0
@@ -148,8 +152,8 @@ def run(p, s, X, Y, rng, out):
 
 
 def phases(problem, epsilon, eta):
-    """Arrays records, batch, steps, eta, radius, printed sigma of the phases of two steps or more;
-    epsilon is finite."""
+    """Arrays records, batch, steps, eta, radius, printed sigma of the phases of two steps
+    or more; epsilon is finite."""
     rows = []
     d, n, p, q = problem[:4]
     L = problem.lipschitz
@@ -173,7 +177,8 @@ def phases(problem, epsilon, eta):
 
 
 def movement(p):
-    """(phases,) how far a record moves all noisy gradients of its phase together in l_2."""
+    """(phases,) how far a record moves all noisy gradients of its phase together in
+    l_2."""
     uses = np.ceil(p.steps / (p.records // p.batch))
     longest = np.minimum(p.clip, 2.0 * (np.cumsum(p.radius) + p.high))
     return 2.0 * longest * euclidean_factor(p.q, p.d) * np.sqrt(uses) / p.batch
@@ -196,13 +201,15 @@ def local_md(
     Parameters
     ----------
     d, n : dimension, at least 1; records, at least 4
-    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise, steps and batches as at 1),
+    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise, steps and batches as
+    at 1),
         delta in (0, 1) (None: 1/n)
     p : 1 < p <= 2
     radius : of the ball that steps are set for, which is not enforced
     label_bound : labels are clipped to +-label_bound
     calibration : "paper", or "corrected", which clips gradients
-    step_scale : above 0, times D/L min(1/sqrt((p - 1) n), epsilon/sqrt(d log(1/delta) (1 + log d)))
+    step_scale : above 0, times D/L min(1/sqrt((p - 1) n), epsilon/sqrt(d log(1/delta) (1
+    + log d)))
 
     Returns
     -------

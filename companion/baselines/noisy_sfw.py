@@ -1,12 +1,14 @@
-"""NoisySFW: variance-reduced Frank-Wolfe with a large first batch and noise on every gradient.
+"""NoisySFW: variance-reduced Frank-Wolfe with a large first batch and noise on every
+gradient.
 
 It reads a stream, but releases nothing before half of it.
 Source: Bassily, Guzman and Nandi (2021), Algorithm 3, for 1 < p < 2; squared loss.
-Privacy: central; neighbours replace one record, which enters one release.  The first averages
-n // 2 gradients at 0 and moves by 2 L/(n // 2) in l_q; a later one averages b differences of
-gradients at points c D eta apart and moves by 2 beta eta D/b, with D = 2 r, beta = 2, L = 2 (r + Y)
-for f = (y - x'theta)^2.
-Differs: "corrected" is the exact Gaussian; b is the whole number floor(sqrt n / 2), at least 1.
+Privacy: central; neighbours replace one record, which enters one release.  The first
+averages n // 2 gradients at 0 and moves by 2 L/(n // 2) in l_q; a later one averages b
+differences of gradients at points c D eta apart and moves by 2 beta eta D/b, with D = 2
+r, beta = 2, L = 2 (r + Y) for f = (y - x'theta)^2.
+Differs: "corrected" is the exact Gaussian; b is the whole number floor(sqrt n / 2), at
+least 1.
 """
 
 from __future__ import annotations
@@ -93,7 +95,8 @@ def add_mean(p, s, size):
 
 @jit
 def release(p, s, size, sigma, rng):
-    """s.noise <- the batch's mean with noise of scale sigma, all that is shown of the batch."""
+    """s.noise <- the batch's mean with noise of scale sigma, all that is shown of the
+    batch."""
     s.noise[:] = 0.0
     if sigma > 0.0:
         generalized_gaussian(rng, p.exponent, sigma, s.noise)
@@ -175,7 +178,8 @@ def noisy_sfw(
     Parameters
     ----------
     d, n : dimension, at least 1; records, at least 4
-    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise; at most 2 for "paper"), delta in
+    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise; at most 2 for
+    "paper"), delta in
         (0, 1) (None: 1/n)
     p : 1 < p <= 2
     radius : of the ball, above 0

@@ -1,11 +1,13 @@
-"""NoisySGD: n^2 noisy projected gradient steps, each on one random record.  A batch method.
+"""NoisySGD: n^2 noisy projected gradient steps, each on one random record.  A batch
+method.
 
-Source: Bassily, Feldman, Guzman and Talwar (2020), Algorithm 2, used for p >= 2; squared loss.
-Privacy: central; neighbours replace one record.  A step shows one gradient with noise
-N(0, sigma^2 I); replacing a record moves it by 2 L <= 2 * 2 (r + Y) in l_2 (q <= 2), if that record
-is drawn, which has probability g = 1/n.  All steps compose in Renyi divergences (`composed`).
-Differs: "corrected" is the smallest sigma that this accountant allows; the last iterate is
-released, as in the tables of the streaming paper, and not the average of all.
+Source: Bassily, Feldman, Guzman and Talwar (2020), Algorithm 2, used for p >= 2; squared
+loss. Privacy: central; neighbours replace one record.  A step shows one gradient with
+noise N(0, sigma^2 I); replacing a record moves it by 2 L <= 2 * 2 (r + Y) in l_2 (q <=
+2), if that record is drawn, which has probability g = 1/n.  All steps compose in Renyi
+divergences (`composed`). Differs: "corrected" is the smallest sigma that this accountant
+allows; the last iterate is released, as in the tables of the streaming paper, and not the
+average of all.
 """
 
 from __future__ import annotations
@@ -31,11 +33,12 @@ from companion.validate import need_float, need_positive
 
 
 def log_profile(epsilon, g, noise):
-    """log delta(epsilon) of one step, epsilon >= 0: g times that of N(0, noise^2) at sensitivity 1
-    and log(1 + (e^epsilon - 1)/g).
+    """log delta(epsilon) of one step, epsilon >= 0: g times that of N(0, noise^2) at
+    sensitivity 1 and log(1 + (e^epsilon - 1)/g).
 
-    Sampling one record of n = 1/g without replacement, replace-one neighbours: Balle, Barthe and
-    Gaboardi (2018), Theorem 9; neighbours are symmetric, so the bound holds in both directions.
+    Sampling one record of n = 1/g without replacement, replace-one neighbours: Balle,
+    Barthe and Gaboardi (2018), Theorem 9; neighbours are symmetric, so the bound holds in
+    both directions.
     """
     inner = np.log1p(np.expm1(epsilon) / g)
     a = 1.0 / noise
@@ -49,7 +52,8 @@ def renyi(order, g, noise, points=4000):
     """Renyi divergence of one step at `order` > 1, bounded through its profile h:
 
     exp((a - 1) D_a) <= 1 + a (a - 1) int_0^inf (e^((a - 1) e) + e^(-a e)) h(e) de.
-    On each cell the weight is at most its larger end (it is convex), h at most its left end.
+    On each cell the weight is at most its larger end (it is convex), h at most its left
+    end.
     """
     # where h ends
     top = math.log1p(g * math.expm1(min(0.5 / noise**2 + 40.0 / noise, 700.0)))
@@ -65,13 +69,14 @@ ORDERS = 1.0 + np.exp(np.linspace(-1.0, 6.0, 30))
 
 
 def conversion(a, delta):
-    """What epsilon at delta exceeds the Renyi divergence of order a by: Canonne, Kamath and Steinke
-    (2020), Proposition 12."""
+    """What epsilon at delta exceeds the Renyi divergence of order a by: Canonne, Kamath
+    and Steinke (2020), Proposition 12."""
     return math.log1p(-1.0 / a) - (math.log(delta) + math.log(a)) / (a - 1.0)
 
 
 def composed(delta, n, noise, steps):
-    """epsilon at delta of `steps` steps on n records; noise is sigma over the sensitivity 2 L."""
+    """epsilon at delta of `steps` steps on n records; noise is sigma over the sensitivity
+    2 L."""
 
     def at(u):
         a = 1.0 + math.exp(u)
@@ -126,7 +131,8 @@ def init(p, rng) -> State:
 
 @jit
 def release(p, theta, x, y, rng, out):
-    """out (d,) <- the gradient of (y - x'theta)^2 with noise: all that a step shows of a record."""
+    """out (d,) <- the gradient of (y - x'theta)^2 with noise: all that a step shows of a
+    record."""
     c = 2.0 * (dot(x, theta) - y)
     for i in range(p.d):
         out[i] = c * x[i] + p.sigma * rng.standard_normal()
@@ -143,7 +149,8 @@ def descend(p, theta, A, b, rng, gradient):
 
 @jit
 def run(p, s, X, Y, rng, out):
-    """All steps on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
+    """All steps on the n records X (n, d), Y (n,); the last row of out <- the
+    parameter."""
     p = borrowed(p)
     s = borrowed(s)
     A = np.empty(X.shape)
@@ -174,12 +181,14 @@ def noisy_sgd(
     Parameters
     ----------
     d, n : dimension, at least 1; records, at least 2
-    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1) (None: 1/n);
+    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1)
+    (None: 1/n);
         refused where the accountant's orders end (epsilon about log(1/delta)/400)
     p : 2 or inf
     radius : of the ball, above 0
     label_bound : labels are clipped to +-label_bound
-    lipschitz : L of the noise and of the step (None: the valid 2 (radius + label_bound); a smaller
+    lipschitz : L of the noise and of the step (None: the valid 2 (radius + label_bound);
+    a smaller
         one weakens the guarantee, which says so)
     calibration : "paper", sigma^2 = 8 L^2 log(1/delta)/epsilon^2, or "corrected"
     step_scale : above 0

@@ -1,31 +1,39 @@
 """LDP-, JDP- and SDP-LinUCB: LinUCB on noisy statistics (sum x x', sum r x).
 
 They differ in where the noise stands:
-    local     every user sends x x' and r x with Gaussian noise; the server adds the messages up
-    server    a trusted server keeps exact sums and shows every user only a tree-noised version
-    shuffler  the shuffled vector sum of Cheu et al. (2021), one batch of B users after the other:
-              every entry is rounded at random to some bits, hidden among Bin(b, p) noise bits
-Source: Zheng, Cai, Huang, Li and Wang (2020), local; Shariff and Sheffet (2018), server, here with
-a real binary tree; Chowdhury and Zhou (2022), shuffler: the baselines of the online-LinUCB paper.
+    local     every user sends x x' and r x with Gaussian noise; the server adds the
+    messages up server    a trusted server keeps exact sums and shows every user only a
+    tree-noised version shuffler  the shuffled vector sum of Cheu et al. (2021), one batch
+    of B users after the other:
+              every entry is rounded at random to some bits, hidden among Bin(b, p) noise
+              bits
+Source: Zheng, Cai, Huang, Li and Wang (2020), local; Shariff and Sheffet (2018), server,
+here with a real binary tree; Chowdhury and Zhou (2022), shuffler: the baselines of the
+online-LinUCB paper.
 
-Privacy: neighbours replace one user's record (x, r).  Its statistics, packed into a vector of norm
-sqrt(||x x'||_F^2 + ||r x||^2) (entries off the diagonal times sqrt2), move by at most s =
-`privacy.STATISTICS_SENSITIVITY`: sqrt(4.5) in the ball, 2 on the offset sphere.
-* local: one Gaussian release of sensitivity s.  "paper" is sigma = 4 sqrt(2 ln(1.25/delta))/epsilon
+Privacy: neighbours replace one user's record (x, r).  Its statistics, packed into a
+vector of norm sqrt(||x x'||_F^2 + ||r x||^2) (entries off the diagonal times sqrt2), move
+by at most s = `privacy.STATISTICS_SENSITIVITY`: sqrt(4.5) in the ball, 2 on the offset
+sphere.
+* local: one Gaussian release of sensitivity s.  "paper" is sigma = 4 sqrt(2
+ln(1.25/delta))/epsilon
   on every coordinate.
-* server (joint: what the *other* users see): a user is in at most m = floor(log2 T) + 1 nodes, so
-  the node sums are one Gaussian query of sensitivity s sqrt(m).  "paper" is the classical formula
-  at that sensitivity, also where it is not proved (epsilon > 1).
+* server (joint: what the *other* users see): a user is in at most m = floor(log2 T) + 1
+nodes, so
+  the node sums are one Gaussian query of sensitivity s sqrt(m).  "paper" is the classical
+  formula at that sensitivity, also where it is not proved (epsilon > 1).
 * shuffler: one user moves the counts by at most s g/L, plus one per entry for rounding
-  (both records rounded with one uniform number; the law is a mixture over it).  "corrected" takes
-  the least b at which `binomial` proves (epsilon, delta); "paper" is the published b.  Every user
-  is in one batch, so batches compose in parallel.
-Noise off the diagonal is sigma/sqrt2, because such an entry counts twice in the Frobenius norm.
+  (both records rounded with one uniform number; the law is a mixture over it).
+  "corrected" takes the least b at which `binomial` proves (epsilon, delta); "paper" is
+  the published b.  Every user is in one batch, so batches compose in parallel.
+Noise off the diagonal is sigma/sqrt2, because such an entry counts twice in the Frobenius
+norm.
 
-The model is ridge regression at lambda_t = ridge + shift * (size of the Gram matrix' noise): sigma
-sqrt(d t) for local and shuffler, sigma sqrt(d m / 2) for the server (a prefix is the sum of m / 2
-nodes on average).  Its width is LinUCB's radius at that ridge, without a term for the noise in the
-sums: a practical choice, so `failure` is the chance of a miss without noise only.
+The model is ridge regression at lambda_t = ridge + shift * (size of the Gram matrix'
+noise): sigma sqrt(d t) for local and shuffler, sigma sqrt(d m / 2) for the server (a
+prefix is the sum of m / 2 nodes on average).  Its width is LinUCB's radius at that ridge,
+without a term for the noise in the sums: a practical choice, so `failure` is the chance
+of a miss without noise only.
 """
 
 from typing import Literal, NamedTuple
@@ -66,7 +74,8 @@ def vector_sum(d, epsilon, delta, batch, sensitivity, calibration):
     sensitivity."""
     g = max(2.0 * np.sqrt(batch), float(d), 4.0)
     n = mechanisms.statistics_size(d)
-    # No entry changes by more than the sensitivity, nor by more than 2L; rounding adds below one.
+    # No entry changes by more than the sensitivity, nor by more than 2L; rounding adds
+    # below one.
     largest = int(np.ceil(min(sensitivity, 2.0 * RANGE) * g / RANGE))
     query = sensitivity * g / RANGE + np.sqrt(n), n, largest
     if calibration == "corrected":
@@ -98,7 +107,8 @@ class Params(NamedTuple):
 
 
 def need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width) -> tuple:
-    """The fields of `Params` up to the width, checked; ValueError by name on anything else."""
+    """The fields of `Params` up to the width, checked; ValueError by name on anything
+    else."""
     T = need_int("T", T, 1)
     return (
         need_int("d", d, 1, WIDEST),
@@ -122,8 +132,8 @@ class State(NamedTuple):
     radius: np.ndarray  # (1,) of the confidence set
     work: np.ndarray  # (2, d, d) scratch
     x: np.ndarray  # (d,) clipped context
-    # local: the last user's noisy packed statistics; server: the exact ones, which nobody sees;
-    # shuffler: the exact ones, overwritten by the estimate at the end of a batch
+    # local: the last user's noisy packed statistics; server: the exact ones, which nobody
+    # sees; shuffler: the exact ones, overwritten by the estimate at the end of a batch
     message: np.ndarray
     clipped: np.ndarray  # (1,) records outside the universe: exact, must not be shown
     exact: np.ndarray  # server: packed exact statistics (secret)
@@ -152,10 +162,12 @@ def init(p):
 
 @jit
 def refit(p, s, size):
-    """Ridge regression on the noisy statistics s.G, s.b, with lambda = ridge + shift * size.
+    """Ridge regression on the noisy statistics s.G, s.b, with lambda = ridge + shift *
+    size.
 
-    A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as it is.  One
-    that has no inverse (a shuffler's noise is discrete) leaves the last model in force.
+    A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as
+    it is.  One that has no inverse (a shuffler's noise is discrete) leaves the last model
+    in force.
     """
     ridge = p.ridge + p.shift * size
     A = s.work[0]
@@ -170,7 +182,8 @@ def refit(p, s, size):
 
 @jit
 def statistics(p, x, r, clean, message):
-    """message <- packed (x x', r x) of the clipped record; 1 if it was outside the universe."""
+    """message <- packed (x x', r x) of the clipped record; 1 if it was outside the
+    universe."""
     r, clipped = mechanisms.clip_record(p.offset, x, r, clean)
     mechanisms.pack_statistics(clean, r, message)
     return clipped
@@ -178,8 +191,8 @@ def statistics(p, x, r, clean, message):
 
 @jit
 def randomize(p, x, r, rng, clean, message):
-    """Everything that leaves a device: message <- packed (x x', r x) + N(0, sigma^2 I); returns 1
-    if clipped."""
+    """Everything that leaves a device: message <- packed (x x', r x) + N(0, sigma^2 I);
+    returns 1 if clipped."""
     clipped = statistics(p, x, r, clean, message)
     mechanisms.add_gaussian(rng, p.sigma, message)
     return clipped
@@ -187,7 +200,8 @@ def randomize(p, x, r, rng, clean, message):
 
 @jit
 def release(p, s, t, rng):
-    """s.release <- the server's exact statistics of t rounds + noise of the tree's live blocks."""
+    """s.release <- the server's exact statistics of t rounds + noise of the tree's live
+    blocks."""
     row = tree.advance(s.nodes, t, p.sigma, rng)
     for i in range(s.release.shape[0]):
         s.release[i] = s.exact[i] + s.nodes[row, i]
@@ -195,13 +209,15 @@ def release(p, s, t, rng):
 
 @jit
 def select(p, s, X, rng):
-    """The row of X (K, d) with the largest upper confidence bound; the first one on ties."""
+    """The row of X (K, d) with the largest upper confidence bound; the first one on
+    ties."""
     return optimistic_arm(X, s.V_inv, s.theta, s.radius[0])
 
 
 @jit
 def update(p, s, arm, x, r, rng):
-    """Learn from reward r on context x (d,); the model is fitted anew at the end of a batch."""
+    """Learn from reward r on context x (d,); the model is fitted anew at the end of a
+    batch."""
     s.t[0] += 1
     t = s.t[0]
     size = p.sigma * np.sqrt(float(p.d * t))
@@ -281,7 +297,8 @@ def ldp_linucb(
     d, T : dimension of a context, in [1, 10,000], and horizon, at least 1.
     epsilon, delta : budget of a user, in (0, inf] and (0, 1).
     calibration : "corrected" or "paper".
-    universe : "ball" (||x|| <= 1, |r| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= r <= 1);
+    universe : "ball" (||x|| <= 1, |r| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= r
+    <= 1);
         records outside are clipped into it and counted.
     ridge : lambda without noise, at least 1e-100.
     shift : multiple of the noise's size that is added to the ridge, at least 0.

@@ -1,12 +1,12 @@
-"""RS-GLinUCB: rarely switching optimism for generalized linear rewards, kappa-free in its leading
-term.
+"""RS-GLinUCB: rarely switching optimism for generalized linear rewards, kappa-free in its
+leading term.
 
-Source: Sawarni, Das, Barman and Sinha (2024), Algorithm 2, with the hyper-parameters of its public
-program: lambda = 0.5, gamma = S sqrt(d log(T/failure)), beta = 4 sqrt(d log(T/failure)), warm-up
-threshold 100/(kappa S^2 d), growth 1.5 of the determinant.
-Differs: from the paper as the program does (the index is taken at the average of the two estimates,
-no factor 1/e in H, the second fit takes all rows), but not in its defect: there the last matrix and
-the running one are the same array, so the switch happens once.
+Source: Sawarni, Das, Barman and Sinha (2024), Algorithm 2, with the hyper-parameters of
+its public program: lambda = 0.5, gamma = S sqrt(d log(T/failure)), beta = 4 sqrt(d
+log(T/failure)), warm-up threshold 100/(kappa S^2 d), growth 1.5 of the determinant.
+Differs: from the paper as the program does (the index is taken at the average of the two
+estimates, no factor 1/e in H, the second fit takes all rows), but not in its defect:
+there the last matrix and the running one are the same array, so the switch happens once.
 """
 
 import math
@@ -91,7 +91,8 @@ def log_det(A, L):
 
 @inlined
 def refit(p, s):
-    """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last fit."""
+    """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last
+    fit."""
     now = log_det(s.H, s.L)
     if now >= s.log_det[0] + math.log(GROWTH):
         s.log_det[0] = now
@@ -118,8 +119,8 @@ def fit_warm_up(p, s):
 
 @inlined
 def choose(p, s, X, forms):
-    """Arm with the largest index, at the average of the two estimates, among those that the warm-up
-    estimate does not rule out; forms: those of `widest`."""
+    """Arm with the largest index, at the average of the two estimates, among those that
+    the warm-up estimate does not rule out; forms: those of `widest`."""
     average = np.empty(p.d)
     for i in range(p.d):
         average[i] = 0.5 * (s.theta_warm[i] + s.theta_hat[i])
@@ -171,11 +172,12 @@ def rs_glinucb(
     kappa: float | None = None,
     failure: float = 0.01,
 ) -> Policy:
-    """RS-GLinUCB for T rounds in the unit ball of R^d, rewards in [0, 1]; others are clipped.
+    """RS-GLinUCB for T rounds in the unit ball of R^d, rewards in [0, 1]; others are
+    clipped.
 
-    d in [1, 10,000], T in [1, 10^9 / d]; link "logistic" or "probit"; theta_bound in [1e-30, 1e30]
-    bounds the norm of theta; kappa bounds 1/slope over all arms (None: 1/slope(theta_bound));
-    failure in (0, 1).  Raises ValueError on anything else.
+    d in [1, 10,000], T in [1, 10^9 / d]; link "logistic" or "probit"; theta_bound in
+    [1e-30, 1e30] bounds the norm of theta; kappa bounds 1/slope over all arms (None:
+    1/slope(theta_bound)); failure in (0, 1).  Raises ValueError on anything else.
     """
     d, number, bound, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     T = need_int("T", T, 1, ROOM // d)

@@ -1,7 +1,7 @@
 """Sparse linear rewards on Gaussian contexts in high dimension.
 
-Source: the FLIPHAT paper, section 6 (autoregressive contexts) and Assumption 5.3(b) (margin
-condition).
+Source: the FLIPHAT paper, section 6 (autoregressive contexts) and Assumption 5.3(b)
+(margin condition).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from companion.validate import (
 
 
 def pad(signal, d: int) -> np.ndarray:
-    """beta (d,): the given leading entries, then zeros; ValueError if signal is longer than d."""
+    """beta (d,): the given leading entries, then zeros; ValueError if signal is longer
+    than d."""
     signal = need_array("signal", signal, ("s",))
     d = need_int("d", d, len(signal))
     return np.concatenate([signal, np.zeros(d - len(signal))])
@@ -61,8 +62,8 @@ def fill_autoregressive(rng, beta, phi, uniform, noise, X, R, mu):
 def fill_margin(rng, beta, gap, power, noise, X, R, mu):
     """One block of two arms whose mean rewards differ by gap U^power, U uniform.
 
-    x = c + z/2 and c - z/2 with c ~ N(0, I/2); z is N(0, 2 I) off the direction of beta, where it
-    is set to the gap.
+    x = c + z/2 and c - z/2 with c ~ N(0, I/2); z is N(0, 2 I) off the direction of beta,
+    where it is set to the gap.
     """
     size = dot(beta, beta)
     for t in range(X.shape[0]):
@@ -84,7 +85,8 @@ def fill_margin(rng, beta, gap, power, noise, X, R, mu):
 
 
 class Autoregressive(NamedTuple):
-    """K independent arms N(0, Sigma), Sigma_ij = phi^|i-j|; make one with `autoregressive`."""
+    """K independent arms N(0, Sigma), Sigma_ij = phi^|i-j|; make one with
+    `autoregressive`."""
 
     K: int
     beta: np.ndarray
@@ -120,9 +122,9 @@ def autoregressive(
 ) -> Autoregressive:
     """Sparse linear bandit with K >= 1 fresh Gaussian arms per round.
 
-    beta (d,) finite; phi in (-1, 1) is the correlation of neighbouring coordinates; noise >= 0 is
-    the standard deviation of a "gaussian" error, or half the width of a "uniform" one.  Raises
-    ValueError on anything else.
+    beta (d,) finite; phi in (-1, 1) is the correlation of neighbouring coordinates; noise
+    >= 0 is the standard deviation of a "gaussian" error, or half the width of a "uniform"
+    one.  Raises ValueError on anything else.
     Source: the FLIPHAT paper, section 6 (phi = noise = 0.1).
     """
     beta = need_array("beta", beta, ("d",))
@@ -159,10 +161,12 @@ class Margin(NamedTuple):
 
 
 def margin(beta, *, gap: float, alpha: float, noise: float = 0.5) -> Margin:
-    """Two arms with P(gap <= h) = (h/gap)^alpha exactly: Assumption 5.3(b) as an equality.
+    """Two arms with P(gap <= h) = (h/gap)^alpha exactly: Assumption 5.3(b) as an
+    equality.
 
-    beta (d,) not zero; gap > 0; alpha in (0, inf], inf: the gap is constant; noise >= 0.  With one
-    seed all margins have the same contexts off the direction of beta.  ValueError on anything else.
+    beta (d,) not zero; gap > 0; alpha in (0, inf], inf: the gap is constant; noise >= 0.
+    With one seed all margins have the same contexts off the direction of beta.
+    ValueError on anything else.
     """
     beta = need_array("beta", beta, ("d",))
     if not beta.any():
@@ -177,9 +181,11 @@ def margin(beta, *, gap: float, alpha: float, noise: float = 0.5) -> Margin:
 
 
 def gaussian_statistics(rng: np.random.Generator, n: int, beta, noise: float):
-    """(X'X, X'y) of n > d rows x ~ N(0, I), y = x'beta + N(0, noise^2): exact, and free of n.
+    """(X'X, X'y) of n > d rows x ~ N(0, I), y = x'beta + N(0, noise^2): exact, and free
+    of n.
 
-    They are a (d + 1)-dimensional Wishart matrix, drawn by its Cholesky factor (Bartlett 1933).
+    They are a (d + 1)-dimensional Wishart matrix, drawn by its Cholesky factor (Bartlett
+    1933).
     """
     beta = need_array("beta", beta, ("d",))
     noise = need_float("noise", noise, 0.0)

@@ -1,18 +1,21 @@
-"""Exact simulation of one-step FLIPHAT on autoregressive contexts: the same law of regret as
-`simulate`, with 2 K normals per round in place of K d.
+"""Exact simulation of one-step FLIPHAT on autoregressive contexts: the same law of regret
+as `simulate`, with 2 K normals per round in place of K d.
 
-While one estimate is in use, a row x is N(0, Sigma), and arms, rewards and regrets depend on its
-two scores z = x'theta, mu = x'beta alone.  With the Cholesky factor L of their covariance (z, mu)
-= L e for standard normals e, and x = H e + r with H = Cov(x, e) and a residual r that is normal and
-independent of e, so of everything that was decided.  Given all e and rewards, the moment
-u = sum clip(y_t) x_t of the rows that were played, of which a release makes its one step, is
+While one estimate is in use, a row x is N(0, Sigma), and arms, rewards and regrets depend
+on its two scores z = x'theta, mu = x'beta alone.  With the Cholesky factor L of their
+covariance (z, mu) = L e for standard normals e, and x = H e + r with H = Cov(x, e) and a
+residual r that is normal and independent of e, so of everything that was decided.  Given
+all e and rewards, the moment u = sum clip(y_t) x_t of the rows that were played, of which
+a release makes its one step, is
 
     u = H sum clip(y_t) e_t + (sum clip(y_t)^2)^(1/2) r,    r = v - H e(v),
 
-where v is one fresh row for the whole episode: a fresh row has a residual of the law of r.
+where v is one fresh row for the whole episode: a fresh row has a residual of the law of
+r.
 
-Exact if every release is at most one step from zero, on the rows of one episode, and nothing but
-rewards is clipped (`is_exact`); refused otherwise.  A test compares the law with `simulate`.
+Exact if every release is at most one step from zero, on the rows of one episode, and
+nothing but rewards is clipped (`is_exact`); refused otherwise.  A test compares the law
+with `simulate`.
 """
 
 from __future__ import annotations
@@ -58,7 +61,8 @@ def kernel_environment(env) -> KernelEnvironment:
 
 @jit
 def multiply_covariance(phi, v, out):
-    """out (d,) <- Sigma v, Sigma_ij = phi^|i-j|: sums from the left and from the right."""
+    """out (d,) <- Sigma v, Sigma_ij = phi^|i-j|: sums from the left and from the
+    right."""
     d = v.shape[0]
     s = 0.0
     for i in range(d):
@@ -74,7 +78,8 @@ def multiply_covariance(phi, v, out):
 def factor_scores(env, theta):
     """env.L, env.H <- Cholesky factor of the scores of this estimate, and Cov(e, x).
 
-    A part of no variance (theta = 0; beta along theta, or 0) gets weight 0 and direction 0.
+    A part of no variance (theta = 0; beta along theta, or 0) gets weight 0 and direction
+    0.
     """
     first = env.H[0]
     second = env.H[1]
@@ -96,8 +101,8 @@ def factor_scores(env, theta):
 
 @jit
 def play_round(env, at_random, bound, rng):
-    """Draw the scores of the arms, play greedily or at random, draw the reward; env.sums take in
-    clip(y) e, clip(y)^2 and the regret."""
+    """Draw the scores of the arms, play greedily or at random, draw the reward; env.sums
+    take in clip(y) e, clip(y)^2 and the regret."""
     best_z = -np.inf
     best_mu = -np.inf
     played_mu = 0.0
@@ -142,7 +147,8 @@ def draw_moment(env, s, rng):
 
 @jit
 def step_with_unit_noise(p, s, episode, n, unit_noise, rng):
-    """`step` in which the noise of pick i is xi times unit_noise[i] (sparsity or more, d)."""
+    """`step` in which the noise of pick i is xi times unit_noise[i] (sparsity or more,
+    d)."""
     xi = p.xi_first[episode]
     s.taken[:] = False
     for j in range(p.d):
@@ -167,7 +173,8 @@ def step_with_unit_noise(p, s, episode, n, unit_noise, rng):
 def play_episodes(p, s, env, rng, noise_rng, reused, grid, regret):
     """Play to round grid[-1]; regret[i] <- cumulative regret after round grid[i].
 
-    reused: empty, or (episodes + sparsity, d), overwritten with the unit noise of all releases.
+    reused: empty, or (episodes + sparsity, d), overwritten with the unit noise of all
+    releases.
     """
     p = borrowed(p)
     s = borrowed(s)
@@ -229,10 +236,11 @@ def simulate_one_step(
 ):
     """`simulate` for one-step FLIPHAT policies on an `Autoregressive` environment.
 
-    Arguments, executor and result as in `companion.simulate.simulate`; but policies of one
-    repetition draw contexts of their own.  reuse_noise=True is what the authors' program does: pick
-    i of episode l has the unit noise of pick i - 1 of episode l + 1, which voids the guarantee.
-    Raises ValueError on another environment, and on a policy for which this is not exact.
+    Arguments, executor and result as in `companion.simulate.simulate`; but policies of
+    one repetition draw contexts of their own.  reuse_noise=True is what the authors'
+    program does: pick i of episode l has the unit noise of pick i - 1 of episode l + 1,
+    which voids the guarantee. Raises ValueError on another environment, and on a policy
+    for which this is not exact.
     """
     policies, T, seeds, grid = need_run(policies, T, seeds, grid)
     need_choice("reuse_noise", reuse_noise, (True, False))
@@ -252,7 +260,8 @@ def simulate_one_step(
 
 
 def _repetition(env, policies, grid, reuse_noise, seed):
-    """One repetition: (regret (n_policies, n_grid), seconds (n_policies,)), contexts included."""
+    """One repetition: (regret (n_policies, n_grid), seconds (n_policies,)), contexts
+    included."""
     regret = np.zeros((len(policies), len(grid)))
     seconds = np.zeros(len(policies))
     for i, policy in enumerate(policies):

@@ -1,7 +1,7 @@
 """Drivers of the chapter's figures, and theory's closed forms.
 
-Source: the FLIPHAT paper, section 6 (settings), appendix C (lower bound), Theorem 4.1 (N-IHT),
-Lemma D.1 (peeling).
+Source: the FLIPHAT paper, section 6 (settings), appendix C (lower bound), Theorem 4.1
+(N-IHT), Lemma D.1 (peeling).
 """
 
 from __future__ import annotations
@@ -57,10 +57,11 @@ def private_variants(
     sparsity: int,
     delta: float,
 ):
-    """{name: FLIPHAT with a proved guarantee}: "corrected" has the paper's constants, "one step",
-    "warm start" and "three steps" clip gradients with all bounds 1.
+    """{name: FLIPHAT with a proved guarantee}: "corrected" has the paper's constants,
+    "one step", "warm start" and "three steps" clip gradients with all bounds 1.
 
-    Like the published runs, they take the radius |signal|_1 of the l1 ball from the truth.
+    Like the published runs, they take the radius |signal|_1 of the l1 ball from the
+    truth.
     """
     options = {"sparsity": sparsity, "epsilon": epsilon, "delta": delta}
     residual = partial(residual_fliphat, d, T, l1_radius=np.abs(signal).sum(), **options)
@@ -76,10 +77,11 @@ def private_variants(
 
 
 def final_regrets(settings, epsilons, T: int, seeds):
-    """{epsilon: regret after T rounds of the published algorithm, (n_reps, len(settings))}.
+    """{epsilon: regret after T rounds of the published algorithm, (n_reps,
+    len(settings))}.
 
-    settings: {name: (environment, options of `as_published`)}; each has streams of its own, named
-    after it.  Raises ValueError as `simulate_one_step`.
+    settings: {name: (environment, options of `as_published`)}; each has streams of its
+    own, named after it.  Raises ValueError as `simulate_one_step`.
     """
     final = []
     for name, (env, options) in settings.items():
@@ -91,7 +93,8 @@ def final_regrets(settings, epsilons, T: int, seeds):
 
 @jit
 def niht_from_gram(p, s, G, c, n, rng):
-    """s.theta_hat <- Algorithm 1 from G = X'X, c = X'y of n rows (no clipping): cost free of n."""
+    """s.theta_hat <- Algorithm 1 from G = X'X, c = X'y of n rows (no clipping): cost free
+    of n."""
     for m in range(p.iterations[0]):
         for j in range(p.d):
             s.moment[j] = c[j] - algorithm.sparse_dot(
@@ -114,12 +117,12 @@ def niht_errors(
     iterations: int,
     eta: float = 0.4,
 ) -> np.ndarray:
-    """Squared errors of N-IHT on n > d Gaussian rows with N(0, 1) errors, (n_reps, len(epsilons),
-    len(ns)); one data set for all epsilons.
+    """Squared errors of N-IHT on n > d Gaussian rows with N(0, 1) errors, (n_reps,
+    len(epsilons), len(ns)); one data set for all epsilons.
 
-    truth (d,); noise by exact composition, as for contexts clipped to 3 and rewards to 6 (the rows
-    themselves are not clipped); radius |truth|_1; epsilons may be inf.  Raises ValueError on
-    anything else.
+    truth (d,); noise by exact composition, as for contexts clipped to 3 and rewards to 6
+    (the rows themselves are not clipped); radius |truth|_1; epsilons may be inf.  Raises
+    ValueError on anything else.
     """
     truth = need_array("truth", truth, ("d",))
     eta = need_positive("eta", eta)
@@ -159,8 +162,9 @@ def niht_errors(
 
 
 def doubling_budget(epsilons, regret: np.ndarray) -> float:
-    """Logarithm of the epsilon at which mean regret (n_reps, len(epsilons) + 1) comes down to twice
-    its last column, that without noise: linear in the logarithms, within the range of epsilons.
+    """Logarithm of the epsilon at which mean regret (n_reps, len(epsilons) + 1) comes
+    down to twice its last column, that without noise: linear in the logarithms, within
+    the range of epsilons.
     """
     y = np.log(regret.mean(axis=0))
     at = np.log(epsilons)
@@ -172,7 +176,8 @@ def doubling_budget(epsilons, regret: np.ndarray) -> float:
 
 
 def epsilon_of_signs(u: float, count: int, delta: float) -> float:
-    """Exact epsilon at delta of `count` independent signs of u or -u plus unit Laplace noise."""
+    """Exact epsilon at delta of `count` independent signs of u or -u plus unit Laplace
+    noise."""
     right = np.arange(count + 1)
     # log(right / wrong) for each sign
     loss = (2 * right - count) * (u + np.log(2 - np.exp(-u)))
@@ -188,7 +193,8 @@ def epsilon_of_signs(u: float, count: int, delta: float) -> float:
 
 def sign_epsilon(policy, delta: float) -> float:
     """Exact epsilon at delta of the signs that `sign_attack` counts: those of `sparsity`
-    independent values +-Delta/2 with Laplace(xi) noise, Delta the sensitivity; one step only.
+    independent values +-Delta/2 with Laplace(xi) noise, Delta the sensitivity; one step
+    only.
     """
     p = policy.params
     delta = need_probability("delta", delta)
@@ -211,11 +217,13 @@ def printed_epsilon(
     x_max: float,
     factor: float = 4.0,
 ) -> float:
-    """Epsilon that exact composition proves of a release of `steps` steps with the printed noise.
+    """Epsilon that exact composition proves of a release of `steps` steps with the
+    printed noise.
 
-    One row moves a step by `factor` x_max times what Algorithm 1 takes: 4 for the loss of section
-    4, 2 for the halved loss of appendix E.2.  Its picks and values get the noise of Algorithm 3
-    with the budget (epsilon, delta) divided by steps.  A replaced row; steps >= 1.
+    One row moves a step by `factor` x_max times what Algorithm 1 takes: 4 for the loss of
+    section 4, 2 for the halved loss of appendix E.2.  Its picks and values get the noise
+    of Algorithm 3 with the budget (epsilon, delta) divided by steps.  A replaced row;
+    steps >= 1.
     """
     x_max = need_positive("x_max", x_max)
     factor = need_positive("factor", factor)
@@ -255,11 +263,12 @@ def random_regret(env, T: int) -> float:
 
 
 def one_step_fixed_point(env, sparsity: int):
-    """(theta, last change, regret per round there) of one step from zero per episode, without noise
-    and with ever more rows.
+    """(theta, last change, regret per round there) of one step from zero per episode,
+    without noise and with ever more rows.
 
-    The map sends theta to the `sparsity` largest entries of E[x x'beta] under greedy play for
-    theta; it is iterated from beta 100 times.  The moments are our own (the chapter's proposition).
+    The map sends theta to the `sparsity` largest entries of E[x x'beta] under greedy play
+    for theta; it is iterated from beta 100 times.  The moments are our own (the chapter's
+    proposition).
     """
     sparsity = need_int("sparsity", sparsity, 1, env.d)
     cov = env.phi ** np.abs(np.subtract.outer(np.arange(env.d), np.arange(env.d)))
@@ -283,7 +292,8 @@ def one_step_fixed_point(env, sparsity: int):
 
 
 def zcdp_root(epsilon: float, delta: float) -> float:
-    """The positive root z of epsilon - sqrt(z log(1/delta)) - z/4 + 5 z^(1/4) = 0 (appendix C)."""
+    """The positive root z of epsilon - sqrt(z log(1/delta)) - z/4 + 5 z^(1/4) = 0
+    (appendix C)."""
     epsilon = need_positive("epsilon", epsilon)
     delta = need_probability("delta", delta)
     t = np.roots([0.25, 0.0, np.sqrt(np.log(1 / delta)), -5.0, -epsilon])
@@ -291,8 +301,8 @@ def zcdp_root(epsilon: float, delta: float) -> float:
 
 
 def peeling_error(rng: np.random.Generator, d: int) -> float:
-    """Error of peeling in Lemma D.1, as a share of its bound at the c that makes it smallest, for
-    one random vector v, rival and noise in dimension d >= 3.
+    """Error of peeling in Lemma D.1, as a share of its bound at the c that makes it
+    smallest, for one random vector v, rival and noise in dimension d >= 3.
     """
     size = rng.integers(2, d + 1)
     sparsity = rng.integers(1, size)

@@ -1,18 +1,19 @@
 """FLIPHAT: sparse linear bandits in high dimension with joint differential privacy.
 
-Episode l is rounds 2^l to 2^(l+1) - 1.  After it one private regression on its rows (noisy
-iterative hard thresholding, N-IHT, whose step is a gradient, `peel` and a projection) makes the
-estimate that the next episode plays greedily.
+Episode l is rounds 2^l to 2^(l+1) - 1.  After it one private regression on its rows
+(noisy iterative hard thresholding, N-IHT, whose step is a gradient, `peel` and a
+projection) makes the estimate that the next episode plays greedily.
 
-Source: the FLIPHAT paper, Algorithm 1 (N-IHT), 2 (FLIPHAT), 3 (peeling), Theorem 5.1, Lemma A.2.
-Privacy: replace one user's context and reward.  A row moves a coordinate of eta times the gradient
-of n rows by at most 4 eta x_max R/n in a step from zero (`gradient_sensitivity`); peeling s entries
-is an exact composition of s noisy maxima and s values (`noise_multiplier`), over all steps that use
-the row; a row enters one release, and its user's own arm is not shown to others.
-Differs: while the estimate is zero the arm is drawn uniformly (the paper's argmax over zeros is
-undefined).  "corrected" clips contexts and has the noise of the proved sensitivity.
-`residual_fliphat`, our variant, clips contexts and residuals inside the gradient, so that much less
-noise is needed; it may start a release from the last estimate, or keep all data.
+Source: the FLIPHAT paper, Algorithm 1 (N-IHT), 2 (FLIPHAT), 3 (peeling), Theorem 5.1,
+Lemma A.2. Privacy: replace one user's context and reward.  A row moves a coordinate of
+eta times the gradient of n rows by at most 4 eta x_max R/n in a step from zero
+(`gradient_sensitivity`); peeling s entries is an exact composition of s noisy maxima and
+s values (`noise_multiplier`), over all steps that use the row; a row enters one release,
+and its user's own arm is not shown to others. Differs: while the estimate is zero the arm
+is drawn uniformly (the paper's argmax over zeros is undefined).  "corrected" clips
+contexts and has the noise of the proved sensitivity. `residual_fliphat`, our variant,
+clips contexts and residuals inside the gradient, so that much less noise is needed; it
+may start a release from the last estimate, or keep all data.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ MAX_ITERATIONS = 1000
 
 # Calibration: the noise multiplier xi / sensitivity for a budget
 #
-# If the vector handed to peeling moves by at most `sensitivity` in every coordinate, then with
-# Laplace(xi) noise and ratio = sensitivity / xi one pick is a report-noisy-max, pure 2 ratio-DP,
-# and one released value is pure ratio-DP.  k picks and their values are an adaptive composition of
-# k of each, whose worst case is that of randomised responses.
+# If the vector handed to peeling moves by at most `sensitivity` in every coordinate, then
+# with Laplace(xi) noise and ratio = sensitivity / xi one pick is a report-noisy-max, pure
+# 2 ratio-DP, and one released value is pure ratio-DP.  k picks and their values are an
+# adaptive composition of k of each, whose worst case is that of randomised responses.
 # Source: Dwork and Roth (2014), Claim 3.9; Kairouz, Oh and Viswanath (2015), Theorem 3.2.
 
 
@@ -59,13 +60,16 @@ LAST_DIGITS = 2e-14  # rounding of the largest loss, 3 picks ratio, against epsi
 
 
 def composition_delta(epsilon: float, picks: int, ratio: float) -> float:
-    """Smallest delta of `picks` picks and values: the sum of P(L) max(0, 1 - exp(epsilon - L)).
+    """Smallest delta of `picks` picks and values: the sum of P(L) max(0, 1 - exp(epsilon
+    - L)).
 
-    The loss is L = (2 (2a - picks) + (2b - picks)) ratio with independent binomial a and b.  For
-    a given a, T(a) is the expectation over b.  A larger a by one adds 4 ratio to L, so
+    The loss is L = (2 (2a - picks) + (2b - picks)) ratio with independent binomial a and
+    b.  For a given a, T(a) is the expectation over b.  A larger a by one adds 4 ratio to
+    L, so
         T(a + 1) = e^(-4 ratio) T(a) + (1 - e^(-4 ratio)) P(L > epsilon | a) + two terms,
-    those of the two values of b whose L passes epsilon.  All terms are positive: the time is linear
-    in `picks`, and the error relative, at most 1e-11 + 1e-14 picks, however small delta is.
+    those of the two values of b whose L passes epsilon.  All terms are positive: the time
+    is linear in `picks`, and the error relative, at most 1e-11 + 1e-14 picks, however
+    small delta is.
     """
     epsilon = need_float("epsilon", epsilon, 0.0)
     ratio = need_float("ratio", ratio, 0.0)
@@ -92,14 +96,15 @@ def composition_delta(epsilon: float, picks: int, ratio: float) -> float:
 
 
 def _spends_at_most(epsilon, delta, picks, ratio):
-    """Whether `composition_delta`, enlarged by more than its rounding error, is at most delta."""
+    """Whether `composition_delta`, enlarged by more than its rounding error, is at most
+    delta."""
     error = ROUNDING + 1e-14 * picks
     return composition_delta(epsilon, picks, ratio) * (1.0 + error) <= delta
 
 
 def composition_epsilon(delta: float, picks: int, ratio: float) -> float:
-    """Smallest epsilon >= 0 with composition_delta(epsilon, picks, ratio) <= delta in (0, 1),
-    rounded up."""
+    """Smallest epsilon >= 0 with composition_delta(epsilon, picks, ratio) <= delta in (0,
+    1), rounded up."""
     _, delta = need_budget(1.0, delta)
     picks = need_int("picks", picks, 0)
     ratio = need_float("ratio", ratio, 0.0, allow_inf=True)
@@ -119,7 +124,8 @@ def composition_epsilon(delta: float, picks: int, ratio: float) -> float:
 
 
 def _need_noise_budget(epsilon, delta):
-    """(epsilon, delta), epsilon in [1e-9, 1e9] or inf: a budget whose noise can be computed."""
+    """(epsilon, delta), epsilon in [1e-9, 1e9] or inf: a budget whose noise can be
+    computed."""
     epsilon, delta = need_budget(epsilon, delta)
     return epsilon if epsilon == np.inf else need_float(
         "epsilon",
@@ -131,10 +137,11 @@ def _need_noise_budget(epsilon, delta):
 
 @lru_cache(maxsize=4096)
 def noise_multiplier(picks: int, epsilon: float, delta: float) -> float:
-    """Smallest xi / sensitivity at which `picks` picks and values are (epsilon, delta)-DP.
+    """Smallest xi / sensitivity at which `picks` picks and values are (epsilon,
+    delta)-DP.
 
-    epsilon in [1e-9, 1e9], or inf (the multiplier is then 0).  Rounded up: the delta it is found
-    for is below the asked one by the error of `composition_delta`.
+    epsilon in [1e-9, 1e9], or inf (the multiplier is then 0).  Rounded up: the delta it
+    is found for is below the asked one by the error of `composition_delta`.
     """
     picks = need_int("picks", picks, 1)
     epsilon, delta = _need_noise_budget(epsilon, delta)
@@ -156,7 +163,8 @@ def paper_multiplier(
     delta: float,
     iterations: int = 1,
 ) -> float:
-    """The paper's xi / sensitivity, 2 sqrt(3 s log(M/delta)) M / epsilon (Algorithms 1 and 3)."""
+    """The paper's xi / sensitivity, 2 sqrt(3 s log(M/delta)) M / epsilon (Algorithms 1
+    and 3)."""
     sparsity = need_int("sparsity", sparsity, 1)
     iterations = need_int("iterations", iterations, 1)
     epsilon, delta = need_budget(epsilon, delta)
@@ -166,10 +174,11 @@ def paper_multiplier(
 
 
 def gradient_sensitivity(n, eta, x_bound, residual_bound):
-    """Largest move of a coordinate of eta times the gradient when one of n rows is replaced.
+    """Largest move of a coordinate of eta times the gradient when one of n rows is
+    replaced.
 
-    A row adds (2 eta/n) x r with |x_j| <= x_bound and |r| <= residual_bound, so a swap moves it by
-    twice the bound.  Attained at r = residual_bound against -residual_bound.
+    A row adds (2 eta/n) x r with |x_j| <= x_bound and |r| <= residual_bound, so a swap
+    moves it by twice the bound.  Attained at r = residual_bound against -residual_bound.
     """
     return 4.0 * eta * x_bound * residual_bound / n
 
@@ -177,11 +186,12 @@ def gradient_sensitivity(n, eta, x_bound, residual_bound):
 def noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations):
     """((xi_first, xi_rest), epsilon that they guarantee on contexts in [-x_max, x_max]).
 
-    n, R, iterations (L,): rows, reward bound and steps of every release.  The residual is at most
-    R in the first step, where theta = 0, and R + x_max b_max in later ones, where the projection
-    keeps the l1 norm of theta at most b_max.  Corrected: `gradient_sensitivity` at these bounds
-    times the multiplier of exact composition of all picks of a release.  Paper: eta (R + x_max
-    b_max)/n times the multiplier of Algorithm 3, the budget split over the steps.
+    n, R, iterations (L,): rows, reward bound and steps of every release.  The residual is
+    at most R in the first step, where theta = 0, and R + x_max b_max in later ones, where
+    the projection keeps the l1 norm of theta at most b_max.  Corrected:
+    `gradient_sensitivity` at these bounds times the multiplier of exact composition of
+    all picks of a release.  Paper: eta (R + x_max b_max)/n times the multiplier of
+    Algorithm 3, the budget split over the steps.
     """
     first = gradient_sensitivity(n, eta, x_max, R)
     rest = gradient_sensitivity(n, eta, x_max, R + x_max * b_max)
@@ -237,14 +247,15 @@ class State(NamedTuple):
 
 
 def rows_in_release(T: int, forget: bool = True) -> np.ndarray:
-    """Rows behind each release of T rounds: 2^l, or all 2^(l+1) - 1; release l comes before round
-    2^(l+1) <= T."""
+    """Rows behind each release of T rounds: 2^l, or all 2^(l+1) - 1; release l comes
+    before round 2^(l+1) <= T."""
     n = 2 ** np.arange(need_int("T", T, 1, LARGEST).bit_length() - 1, dtype=np.int64)
     return n if forget else 2 * n - 1
 
 
 def init(p, rows=None):
-    """State before the first round, with room for so many rows (None: those of a release)."""
+    """State before the first round, with room for so many rows (None: those of a
+    release)."""
     if rows is None:
         rows = int(rows_in_release(p.T, p.forget)[-1]) if p.T > 1 else 1
     counters = [np.zeros(1, np.int64) for _ in range(4)]
@@ -274,7 +285,8 @@ def sparse_dot(x, theta, picks, n_picks):
 
 @jit
 def l1_project(v, picks, n_picks, radius, magnitudes):
-    """v <- its projection on the l1 ball; v is zero off picks[:n_picks]; overwrites magnitudes."""
+    """v <- its projection on the l1 ball; v is zero off picks[:n_picks]; overwrites
+    magnitudes."""
     total = 0.0
     for i in range(n_picks):
         a = abs(v[picks[i]])
@@ -299,7 +311,8 @@ def l1_project(v, picks, n_picks, radius, magnitudes):
 
 @jit
 def add_to_moment(p, s, episode, x, y):
-    """s.moment <- s.moment + clipped context times clipped residual: one row of -n/2 gradient."""
+    """s.moment <- s.moment + clipped context times clipped residual: one row of -n/2
+    gradient."""
     fitted = sparse_dot(x, s.theta_hat, s.picks, s.n_picks[0])
     r = clip(clip(y, p.reward_clip[episode]) - fitted, p.residual_clip)
     if p.gradient_clip == np.inf:
@@ -353,8 +366,8 @@ def store(p, s, x, r):
 
 @jit
 def select(p, s, X, rng):
-    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row while there
-    is no estimate.
+    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row
+    while there is no estimate.
     """
     if s.n_picks[0] == 0:
         return random_integer(rng, X.shape[0])  # line 2
@@ -408,7 +421,8 @@ def _need_problem(d, T, sparsity, epsilon, delta):
 
 
 def _need_scale(name, value):
-    """A step or bound in [1e-50, 1e50]: noise in proportion to three of them is never 0 or inf."""
+    """A step or bound in [1e-50, 1e50]: noise in proportion to three of them is never 0
+    or inf."""
     return need_float(name, value, 1e-50, 1e50)
 
 
@@ -464,11 +478,15 @@ def fliphat(
     epsilon, delta : budget; epsilon in [1e-9, 1e9] or inf, delta in (0, 1).
     b_max : bound on the l1 norm of beta, in [1e-50, 1e50], like x_max and eta.
     x_max : bound on the coordinates of a context; None: sqrt(2 log max(d, 2)).
-    noise : sigma >= 0, the scale of a reward's own noise (not of the noise for privacy), in R_l =
-        x_max b_max + sigma sqrt(2 log(1 + N_l)), N_l = 2^l rows; rewards are clipped at R_l.
+    noise : sigma >= 0, the scale of a reward's own noise (not of the noise for privacy),
+    in R_l =
+        x_max b_max + sigma sqrt(2 log(1 + N_l)), N_l = 2^l rows; rewards are clipped at
+        R_l.
     eta : step size.
-    iteration_rate : in [0, 1000]; release l takes floor(iteration_rate log(1 + N_l b_max^2)) steps.
-    calibration : "corrected": contexts are clipped to x_max, sensitivity and composition are
+    iteration_rate : in [0, 1000]; release l takes floor(iteration_rate log(1 + N_l
+    b_max^2)) steps.
+    calibration : "corrected": contexts are clipped to x_max, sensitivity and composition
+    are
         proved (`noise_scales`).  "paper": as printed; contexts are not clipped unless
         clip_contexts=True, and the guarantee says what that gives (infinite if not).
 
@@ -479,7 +497,8 @@ def fliphat(
     Raises
     ------
     ValueError
-        On anything else.  Warns if no release takes a step: such a policy plays at random.
+        On anything else.  Warns if no release takes a step: such a policy plays at
+        random.
 
     >>> live = fliphat(50, 1000, sparsity=4, epsilon=1.0, delta=0.01, b_max=2.0).start(0)
     >>> live.select(np.ones((1, 50)))
@@ -551,10 +570,10 @@ def residual_fliphat(
 ) -> Policy:
     """FLIPHAT whose gradient is -2 times the mean of clip(x) clip(y - x'theta).
 
-    It is private for any data.  A swap of one of n rows moves a coordinate of eta times the
-    gradient by at most 4 eta x_clip residual_clip/n in every step; the noise follows by exact
-    composition of all picks that one row enters: sparsity times iterations, times the number of
-    releases if forget=False.
+    It is private for any data.  A swap of one of n rows moves a coordinate of eta times
+    the gradient by at most 4 eta x_clip residual_clip/n in every step; the noise follows
+    by exact composition of all picks that one row enters: sparsity times iterations,
+    times the number of releases if forget=False.
 
     Parameters
     ----------

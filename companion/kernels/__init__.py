@@ -1,1 +1,2 @@
-"""Compiled ground that algorithms stand on: linear algebra, samplers, likelihoods, trees."""
+"""Compiled ground that algorithms stand on: linear algebra, samplers, likelihoods,
+trees."""

@@ -1,8 +1,9 @@
-"""Balls and norms of l_p: where gradients live, and which vertex a linear function prefers.
+"""Balls and norms of l_p: where gradients live, and which vertex a linear function
+prefers.
 
-With 1/p + 1/q = 1 the dual of l_p is l_q (q = inf for p = 1).  Kernels take exponents in [1, inf].
-Source: Bassily, Guzman and Nandi (2021), section 2 (regular norms); the smooth exponent of least
-regularity is derived in `smooth_exponent`.
+With 1/p + 1/q = 1 the dual of l_p is l_q (q = inf for p = 1).  Kernels take exponents in
+[1, inf]. Source: Bassily, Guzman and Nandi (2021), section 2 (regular norms); the smooth
+exponent of least regularity is derived in `smooth_exponent`.
 """
 
 import math
@@ -33,13 +34,15 @@ def euclidean_factor(q, d):
 
 
 def smooth_exponent(q, d):
-    """(r, kappa): the smooth norm l_r, 2 <= r <= q, that is closest to l_q in R^d, for q >= 2.
+    """(r, kappa): the smooth norm l_r, 2 <= r <= q, that is closest to l_q in R^d, for q
+    >= 2.
 
-    Half the square of ||.||_r is (r - 1)-smooth and ||x||_q <= ||x||_r <= d^(1/r - 1/q) ||x||_q, so
-    l_q is regular with kappa(r) = (r - 1) d^(2/r - 2/q).  The derivative of its logarithm,
-    1/(r - 1) - 2 log(d)/r^2, vanishes at r = log d -+ sqrt(log d (log d - 2)).  For log d <= 2
-    kappa only grows and r = 2 is best; else the smaller root lies below 2, kappa falls up to the
-    larger one, and that (or q, if it comes first) is best.  ValueError unless q >= 2 and d >= 1.
+    Half the square of ||.||_r is (r - 1)-smooth and ||x||_q <= ||x||_r <= d^(1/r - 1/q)
+    ||x||_q, so l_q is regular with kappa(r) = (r - 1) d^(2/r - 2/q).  The derivative of
+    its logarithm, 1/(r - 1) - 2 log(d)/r^2, vanishes at r = log d -+ sqrt(log d (log d -
+    2)).  For log d <= 2 kappa only grows and r = 2 is best; else the smaller root lies
+    below 2, kappa falls up to the larger one, and that (or q, if it comes first) is best.
+     ValueError unless q >= 2 and d >= 1.
     """
     q = need_float("q", q, 2.0, allow_inf=True)
     d = need_int("d", d, 1)
@@ -79,7 +82,8 @@ def largest(x):
 
 @jit
 def lq_norm(x, q):
-    """The l_q norm of a vector, q in [1, inf]; scaled by the largest entry if powers overflow."""
+    """The l_q norm of a vector, q in [1, inf]; scaled by the largest entry if powers
+    overflow."""
     if q == 1.0:
         return power_sum(x, q, 1.0)
     top = 1.0
@@ -97,7 +101,8 @@ def lq_norm(x, q):
 
 @inlined
 def admit(x, y, q, low, high, out):
-    """out <- x scaled to ||x||_q <= 1; (y in [low, high], 1 if anything was clipped else 0)."""
+    """out <- x scaled to ||x||_q <= 1; (y in [low, high], 1 if anything was clipped else
+    0)."""
     size = lq_norm(x, q)
     c = 1.0 if size <= 1.0 + 1e-9 else 1.0 / size
     for i in range(x.shape[0]):
@@ -108,7 +113,8 @@ def admit(x, y, q, low, high, out):
 
 @jit
 def admit_all(X, Y, q, high, A, b):
-    """A (n, d), b (n,) <- the records X, Y, labels within +-high; how many had to be clipped."""
+    """A (n, d), b (n,) <- the records X, Y, labels within +-high; how many had to be
+    clipped."""
     clipped = 0
     for t in range(X.shape[0]):
         b[t], outside = admit(X[t], Y[t], q, -high, high, A[t])
@@ -120,8 +126,8 @@ def admit_all(X, Y, q, high, A, b):
 def vertex(gradient, p, radius, out):
     """out <- argmin <gradient, v> over ||v||_p <= radius, the linear minimisation oracle.
 
-    The value is -radius times the l_q norm.  p = 1: the lowest index wins ties.  Where the gradient
-    is zero so is the coordinate; out is 0 for a zero gradient.
+    The value is -radius times the l_q norm.  p = 1: the lowest index wins ties.  Where
+    the gradient is zero so is the coordinate; out is 0 for a zero gradient.
     """
     d = gradient.shape[0]
     top = 0.0

@@ -1,14 +1,15 @@
-"""Generalized linear models: links, losses, their minimiser by damped Newton, and the steps of a
-private descent on released matrices.
+"""Generalized linear models: links, losses, their minimiser by damped Newton, and the
+steps of a private descent on released matrices.
 
-The mean of a reward at the linear score z = x'theta; a link is a number, so that it fits into
-Params, and `LINKS` names them.
+The mean of a reward at the linear score z = x'theta; a link is a number, so that it fits
+into Params, and `LINKS` names them.
     linear    z                  logistic  1/(1 + e^-z)           probit  Phi(z)
     slope     1                            m (1 - m)                      phi(z)
     bend      0                            m (1 - m) (1 - 2m)             -z phi(z)
-The loss of a reward r in [0, 1] is that of a Bernoulli reward, its negative log-likelihood
--r log mean(z) - (1 - r) log(1 - mean(z)).  For the logistic link its derivative is mean(z) - r.
-Source: McCullagh and Nelder (1989), sections 2.5 and 4.3.
+The loss of a reward r in [0, 1] is that of a Bernoulli reward, its negative
+log-likelihood
+-r log mean(z) - (1 - r) log(1 - mean(z)).  For the logistic link its derivative is
+mean(z) - r. Source: McCullagh and Nelder (1989), sections 2.5 and 4.3.
 """
 
 import math
@@ -65,7 +66,8 @@ def bend(link, z):
 
 @jit
 def mills(z):
-    """phi(z) / Phi(z), also far in the left tail, where it is -z (1 + 1/z^2 - 2/z^4 + ...)."""
+    """phi(z) / Phi(z), also far in the left tail, where it is -z (1 + 1/z^2 - 2/z^4 +
+    ...)."""
     if z < -30.0:
         return -z - 1.0 / z + 2.0 / (z * z * z)
     return slope(PROBIT, z) / mean(PROBIT, z)
@@ -73,7 +75,8 @@ def mills(z):
 
 @jit
 def mills_slope(z):
-    """mills(z) (mills(z) + z), also far in the left tail, where it is 1 - 1/z^2 + 6/z^4 - ..."""
+    """mills(z) (mills(z) + z), also far in the left tail, where it is 1 - 1/z^2 + 6/z^4 -
+    ..."""
     m = mills(z)
     return m * (m + z) if z >= -30.0 else 1.0 - (1.0 - 6.0 / (z * z)) / (z * z)
 
@@ -90,7 +93,8 @@ def log_mean(link, z):
 
 @jit
 def true_loss(link, z, r):
-    """Negative log-likelihood of a Bernoulli reward r; of r in [0, 1] the mixture of the two."""
+    """Negative log-likelihood of a Bernoulli reward r; of r in [0, 1] the mixture of the
+    two."""
     return -r * log_mean(link, z) - (1.0 - r) * log_mean(link, -z)
 
 
@@ -112,7 +116,8 @@ def true_derivatives(link, z, r):
 
 @jit
 def objective(link, X, y, n, penalty, theta):
-    """Sum of `true_loss` over the first n rows of X (., d), y, plus penalty ||theta||^2."""
+    """Sum of `true_loss` over the first n rows of X (., d), y, plus penalty
+    ||theta||^2."""
     total = penalty * linalg.dot(theta, theta)
     for i in range(n):
         total += true_loss(link, linalg.dot(X[i], theta), y[i])
@@ -121,7 +126,8 @@ def objective(link, X, y, n, penalty, theta):
 
 @jit
 def newton_system(link, X, y, n, penalty, theta, g, H):
-    """g (d,), lower triangle of H (d, d) <- gradient and Hessian of `objective` at theta."""
+    """g (d,), lower triangle of H (d, d) <- gradient and Hessian of `objective` at
+    theta."""
     d = theta.shape[0]
     for i in range(d):
         g[i] = 2.0 * penalty * theta[i]
@@ -139,12 +145,14 @@ def newton_system(link, X, y, n, penalty, theta, g, H):
 
 @jit
 def fit(link, X, y, n, penalty, tolerance, theta, work):
-    """theta <- argmin of `objective`, started from theta; returns the number of Newton steps.
+    """theta <- argmin of `objective`, started from theta; returns the number of Newton
+    steps.
 
-    work (d + 3, d) is overwritten.  A step is halved until the objective falls by a quarter of what
-    its decrement promises; small steps (decrement below 1e-2) are taken whole.  Ends when half the
-    squared decrement, which bounds the error of the objective after the step up to higher order,
-    is below tolerance; returns STEPS + 1 if it does not.
+    work (d + 3, d) is overwritten.  A step is halved until the objective falls by a
+    quarter of what its decrement promises; small steps (decrement below 1e-2) are taken
+    whole.  Ends when half the squared decrement, which bounds the error of the objective
+    after the step up to higher order, is below tolerance; returns STEPS + 1 if it does
+    not.
     """
     d = theta.shape[0]
     H = work[:d]
@@ -186,13 +194,14 @@ def clipped_reward(r):
     return min(max(r, 0.0), 1.0)
 
 
-# Private estimates: noisy gradients, preconditioned by a released matrix (Rakhlin, Shamir and
-# Sridharan 2012 for the average of the last iterates).
+# Private estimates: noisy gradients, preconditioned by a released matrix (Rakhlin, Shamir
+# and Sridharan 2012 for the average of the last iterates).
 
 
 @jit
 def clip_eigenvalues(M, least, A, B):
-    """M (d, d) <- the same with eigenvalues raised to at least `least`; A, B are overwritten."""
+    """M (d, d) <- the same with eigenvalues raised to at least `least`; A, B are
+    overwritten."""
     linalg.copy(M, A)
     for i in range(M.shape[0]):
         A[i, i] -= least
@@ -216,9 +225,9 @@ def preconditioner(curvature, penalty, M, P, A, B):
 
 @jit
 def projected_step(k, steps, penalty, radius, P, theta, work):
-    """Step k < steps of a descent: theta (d,) <- projection of theta - P (gradient + penalty theta)
-    on the ball of this radius; after the last one theta <- average of the second half of the
-    iterates.
+    """Step k < steps of a descent: theta (d,) <- projection of theta - P (gradient +
+    penalty theta) on the ball of this radius; after the last one theta <- average of the
+    second half of the iterates.
 
     work (3, d): the gradient of this step, scratch, and the average so far; overwritten.
     """

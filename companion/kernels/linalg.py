@@ -1,9 +1,10 @@
 """Small dense linear algebra for kernels: loops, which up to d = 10 are faster than BLAS.
 
-Every function takes C-contiguous float64 arrays and checks nothing.  What is overwritten is said in
-the docstring.
-Source: Golub and Van Loan (2013), chapters 3, 4 and 8; More and Sorensen (1983) for the ball;
-Friedman, Hastie and Tibshirani (2010), section 2, for the lasso on its normal equations.
+Every function takes C-contiguous float64 arrays and checks nothing.  What is overwritten
+is said in the docstring.
+Source: Golub and Van Loan (2013), chapters 3, 4 and 8; More and Sorensen (1983) for the
+ball; Friedman, Hastie and Tibshirani (2010), section 2, for the lasso on its normal
+equations.
 """
 
 import math
@@ -83,7 +84,8 @@ def add_outer(c, x, A):
 
 @jit
 def sherman_morrison(A_inv, x, work):
-    """A_inv <- (A + x x')^-1 for a symmetric positive definite A; work (d,) is overwritten."""
+    """A_inv <- (A + x x')^-1 for a symmetric positive definite A; work (d,) is
+    overwritten."""
     matvec(A_inv, x, work)
     c = 1.0 / (1.0 + dot(x, work))
     for i in range(x.shape[0]):
@@ -93,11 +95,13 @@ def sherman_morrison(A_inv, x, work):
 
 @jit
 def inverse(A, out, work):
-    """out <- A^-1 by Gauss-Jordan with partial pivoting, in place; A need not be definite.
+    """out <- A^-1 by Gauss-Jordan with partial pivoting, in place; A need not be
+    definite.
 
-    The first row of work (d, d) is overwritten; A and out may be the same array.  Returns False
-    (and leaves out undefined) if a pivot is zero.  A column that is done holds the inverse's: the
-    bits are those of the elimination on A and I side by side, without its zeros and ones.
+    The first row of work (d, d) is overwritten; A and out may be the same array.  Returns
+    False (and leaves out undefined) if a pivot is zero.  A column that is done holds the
+    inverse's: the bits are those of the elimination on A and I side by side, without its
+    zeros and ones.
     """
     d = A.shape[0]
     turned = False
@@ -170,7 +174,8 @@ def cholesky_solve(L, b, out):
 
 @jit
 def project_ball(x, radius):
-    """x <- its projection on the ball of the given radius around 0; True if x was outside."""
+    """x <- its projection on the ball of the given radius around 0; True if x was
+    outside."""
     n = norm(x)
     if not n > radius:
         return False
@@ -183,9 +188,9 @@ def project_ball(x, radius):
 def project_ball_in_norm(S, z, radius, L, work, out):
     """out <- argmin (v - z)'S(v - z) over ||v|| <= radius; S (d, d) is positive definite.
 
-    The solution is v(m) = (S + m I)^-1 S z with the multiplier m >= 0 at which ||v(m)|| = radius.
-    Newton's method on 1/||v(m)|| = 1/radius from m = 0 climbs monotonically to the root (More and
-    Sorensen 1983).  L (d, d) and work (d,) are overwritten.
+    The solution is v(m) = (S + m I)^-1 S z with the multiplier m >= 0 at which ||v(m)|| =
+    radius. Newton's method on 1/||v(m)|| = 1/radius from m = 0 climbs monotonically to
+    the root (More and Sorensen 1983).  L (d, d) and work (d,) are overwritten.
     """
     d = z.shape[0]
     for i in range(d):
@@ -211,11 +216,11 @@ def project_ball_in_norm(S, z, radius, L, work, out):
 
 @jit
 def jacobi(A, rows):
-    """Diagonalise the symmetric A (m, m): its diagonal becomes the eigenvalues, row i of rows the
-    i-th eigenvector.
+    """Diagonalise the symmetric A (m, m): its diagonal becomes the eigenvalues, row i of
+    rows the i-th eigenvector.
 
-    A is overwritten.  Sweeps stop when everything off the diagonal is below 1e-15 of the Frobenius
-    norm; 30 sweeps are never reached for m <= 10 (convergence is quadratic).
+    A is overwritten.  Sweeps stop when everything off the diagonal is below 1e-15 of the
+    Frobenius norm; 30 sweeps are never reached for m <= 10 (convergence is quadratic).
     """
     m = A.shape[0]
     set_identity(1.0, rows)
@@ -279,13 +284,13 @@ def whole(G, a, n):
 
 @jit
 def lasso_descent(G, n, active, penalty, tolerance, theta, q):
-    """Coordinate descent of the lasso: theta <- argmin over its coordinates G.index[:active] of
-    theta'G theta / 2 - c'theta + penalty ||theta||_1, for X'X over n rows (0 if all rows of G are
-    whole); q (d,) = c - G theta is kept up to date.
+    """Coordinate descent of the lasso: theta <- argmin over its coordinates
+    G.index[:active] of theta'G theta / 2 - c'theta + penalty ||theta||_1, for X'X over n
+    rows (0 if all rows of G are whole); q (d,) = c - G theta is kept up to date.
 
-    Sweeps until the largest move is at most `tolerance`, or rounding.  A coordinate that is 0 and
-    stays there needs no row.  Returns False if that took more than `SWEEPS` sweeps: theta is then
-    where the last of them left it.
+    Sweeps until the largest move is at most `tolerance`, or rounding.  A coordinate that
+    is 0 and stays there needs no row.  Returns False if that took more than `SWEEPS`
+    sweeps: theta is then where the last of them left it.
     """
     for _ in range(SWEEPS):
         change = 0.0

@@ -1,13 +1,13 @@
 """Samplers that private algorithms draw from.
 
-They are exact in law up to floating point and meant for research simulation: nothing here protects
-against floating-point or timing attacks.  Every function is a kernel; the noise comes from a
-`numpy.random.Generator`.  Sections: noise; symmetric matrices as vectors; clipping; the shuffled
-vector sum; private selection; peeling.
-Source: Dwork and Roth (2014), sections 3.3, 3.4 and A, Claim 3.9 (report noisy max); McSherry and
-Talwar (2007); Dwork, Su and Zhang (2021), peeling; Cheu, Joseph, Mao and Peng (2021), the shuffled
-vector sum; Bassily, Guzman and Nandi (2021), the generalized Gaussian; Bartlett (1933), the Wishart
-matrix.
+They are exact in law up to floating point and meant for research simulation: nothing here
+protects against floating-point or timing attacks.  Every function is a kernel; the noise
+comes from a `numpy.random.Generator`.  Sections: noise; symmetric matrices as vectors;
+clipping; the shuffled vector sum; private selection; peeling.
+Source: Dwork and Roth (2014), sections 3.3, 3.4 and A, Claim 3.9 (report noisy max);
+McSherry and Talwar (2007); Dwork, Su and Zhang (2021), peeling; Cheu, Joseph, Mao and
+Peng (2021), the shuffled vector sum; Bassily, Guzman and Nandi (2021), the generalized
+Gaussian; Bartlett (1933), the Wishart matrix.
 """
 
 import math
@@ -39,20 +39,20 @@ def add_laplace(rng, scale, out):
 
 @jit
 def gumbel(rng, scale):
-    """One draw with distribution function exp(-exp(-z/scale)); the noisy maximum with this noise is
-    the exponential mechanism.
+    """One draw with distribution function exp(-exp(-z/scale)); the noisy maximum with
+    this noise is the exponential mechanism.
     """
     return -scale * math.log(rng.standard_exponential())
 
 
 @jit
 def generalized_gaussian(rng, exponent, sigma, out):
-    """out (d,) <- one draw with density proportional to exp(-||z||^2 / (2 sigma^2)), in the norm of
-    l_exponent, exponent > 0.
+    """out (d,) <- one draw with density proportional to exp(-||z||^2 / (2 sigma^2)), in
+    the norm of l_exponent, exponent > 0.
 
-    In polar form: u with |u_i|^exponent ~ Gamma(1/exponent) and fair signs has the direction (the
-    cone measure of the unit sphere), and ||z||^2 ~ Gamma(d/2, scale 2 sigma^2) is independent of
-    it.  Exponent 2 is N(0, sigma^2 I), drawn as such.
+    In polar form: u with |u_i|^exponent ~ Gamma(1/exponent) and fair signs has the
+    direction (the cone measure of the unit sphere), and ||z||^2 ~ Gamma(d/2, scale 2
+    sigma^2) is independent of it.  Exponent 2 is N(0, sigma^2 I), drawn as such.
     """
     d = out.shape[0]
     if exponent == 2.0:
@@ -82,8 +82,8 @@ def add_gaussian(rng, sigma, out):
 def add_symmetric_gaussian(rng, sigma, out):
     """out (d, d) <- out + symmetric noise, N(0, sigma^2) in every Frobenius direction.
 
-    The diagonal has standard deviation sigma.  An off-diagonal entry stands twice in the norm, so
-    it has sigma/sqrt2.
+    The diagonal has standard deviation sigma.  An off-diagonal entry stands twice in the
+    norm, so it has sigma/sqrt2.
     """
     for i in range(out.shape[0]):
         out[i, i] += sigma * rng.standard_normal()
@@ -95,8 +95,8 @@ def add_symmetric_gaussian(rng, sigma, out):
 
 @jit
 def add_wishart(rng, degrees, scale, root, out):
-    """out (d, d) <- out + scale times a Wishart_d(degrees, I) matrix; degrees real >= d; root (d,
-    d) is overwritten.
+    """out (d, d) <- out + scale times a Wishart_d(degrees, I) matrix; degrees real >= d;
+    root (d, d) is overwritten.
 
     A negative scale subtracts.
     """
@@ -117,8 +117,9 @@ def add_wishart(rng, degrees, scale, root, out):
                 out[j, i] += scale * total
 
 
-# A symmetric matrix as a vector: its lower triangle, row by row.  With entries off the diagonal
-# times sqrt2 (and times sqrt(1/2) on the way back) the vector's norm is the Frobenius norm.
+# A symmetric matrix as a vector: its lower triangle, row by row.  With entries off the
+# diagonal times sqrt2 (and times sqrt(1/2) on the way back) the vector's norm is the
+# Frobenius norm.
 
 
 @jit
@@ -135,8 +136,8 @@ def add_packed(c, off, x, out):
 
 @jit
 def unpack(c, off, packed, G):
-    """G (d, d) <- G + c times the symmetric matrix that is packed; entries off the diagonal times
-    `off`."""
+    """G (d, d) <- G + c times the symmetric matrix that is packed; entries off the
+    diagonal times `off`."""
     n = 0
     for i in range(G.shape[0]):
         for j in range(i):
@@ -155,8 +156,8 @@ def statistics_size(d):
 
 @jit
 def pack_statistics(x, y, out):
-    """out <- the vector with the joint norm of (x x', x y): the lower triangle of x x' row by
-    row, with sqrt2 off the diagonal, then x y."""
+    """out <- the vector with the joint norm of (x x', x y): the lower triangle of x x'
+    row by row, with sqrt2 off the diagonal, then x y."""
     d = x.shape[0]
     out[:] = 0.0
     add_packed(1.0, math.sqrt(2.0), x, out)
@@ -166,7 +167,8 @@ def pack_statistics(x, y, out):
 
 @jit
 def add_unpacked(c, packed, G, b):
-    """G (d, d) <- G + c times the matrix part of packed, b (d,) <- b + c times its vector part."""
+    """G (d, d) <- G + c times the matrix part of packed, b (d,) <- b + c times its vector
+    part."""
     d = b.shape[0]
     unpack(c, math.sqrt(0.5), packed, G)
     for i in range(d):
@@ -175,14 +177,16 @@ def add_unpacked(c, packed, G, b):
 
 @jit
 def clip_to_ball(x, y, out):
-    """out <- x scaled into the unit ball; (y in [-1, 1], 1 if anything was clipped else 0)."""
+    """out <- x scaled into the unit ball; (y in [-1, 1], 1 if anything was clipped else
+    0)."""
     return admit(x, y, 2.0, -1.0, 1.0, out)
 
 
 @jit
 def clip_record(offset, x, y, out):
-    """Clip one user's (x, y) into a universe of `privacy.UNIVERSES`: the ball, as `clip_to_ball`
-    does, or, if offset, out <- (u, 1/sqrt2), ||u|| <= 1/sqrt2, and y in [0, 1]."""
+    """Clip one user's (x, y) into a universe of `privacy.UNIVERSES`: the ball, as
+    `clip_to_ball` does, or, if offset, out <- (u, 1/sqrt2), ||u|| <= 1/sqrt2, and y in
+    [0, 1]."""
     if not offset:
         return clip_to_ball(x, y, out)
     d = x.shape[0]
@@ -197,25 +201,27 @@ def clip_record(offset, x, y, out):
     return z, (1 if c != 1.0 or z != y or abs(x[d - 1] - out[d - 1]) > 1e-9 else 0)
 
 
-# The shuffled vector sum.  A user holds v in [-L, L]^n.  Entry i is shifted to [0, 2L], scaled by
-# g/L, rounded at random to an integer without bias, and sent as that many ones, hidden among
-# Bin(b, p) further ones.  A shuffler mixes the bits of a batch of B users, so the analyser sees
-# nothing but their number, entry by entry.
+# The shuffled vector sum.  A user holds v in [-L, L]^n.  Entry i is shifted to [0, 2L],
+# scaled by g/L, rounded at random to an integer without bias, and sent as that many ones,
+# hidden among Bin(b, p) further ones.  A shuffler mixes the bits of a batch of B users,
+# so the analyser sees nothing but their number, entry by entry.
 
 
 @jit
 def round_at_random(rng, w):
-    """An integer with mean w >= 0: floor(w), or one more with the probability of the remainder."""
+    """An integer with mean w >= 0: floor(w), or one more with the probability of the
+    remainder."""
     low = np.floor(w)
     return int(low) + (1 if rng.random() < w - low else 0)
 
 
 @jit
 def shuffle_messages(rng, v, L, g, b, p, out):
-    """Message level: out (n, 2g' + b) <- the bits that one user sends for each entry of v.
+    """Message level: out (n, 2g' + b) <- the bits that one user sends for each entry of
+    v.
 
-    g' = ceil(g); entries of out are 0 or 1.  The first 2g' columns carry the value, the last b the
-    noise.
+    g' = ceil(g); entries of out are 0 or 1.  The first 2g' columns carry the value, the
+    last b the noise.
     """
     top = out.shape[1] - b
     for i in range(v.shape[0]):
@@ -228,32 +234,35 @@ def shuffle_messages(rng, v, L, g, b, p, out):
 
 @jit
 def shuffle_add(rng, v, L, g, counts):
-    """Aggregated law, one user: counts (n,) += rounded values; the noise comes with the batch."""
+    """Aggregated law, one user: counts (n,) += rounded values; the noise comes with the
+    batch."""
     for i in range(v.shape[0]):
         counts[i] += round_at_random(rng, (v[i] + L) * g / L)
 
 
 @jit
 def shuffle_analyse(rng, counts, B, L, g, b, p, out):
-    """Aggregated law, one batch: out <- estimate of the sum of B users' vectors from counts.
+    """Aggregated law, one batch: out <- estimate of the sum of B users' vectors from
+    counts.
 
-    B independent Bin(b, p) sum to one Bin(bB, p), so this has exactly the law of counting the
-    messages.
+    B independent Bin(b, p) sum to one Bin(bB, p), so this has exactly the law of counting
+    the messages.
     """
     for i in range(counts.shape[0]):
         noise = rng.binomial(b * B, p) - p * b * B
         out[i] = L / g * (counts[i] + noise) - B * L
 
 
-# Private selection: which score is largest, and nothing else.  A record moves every score by at
-# most s.  `noisy_max` with Laplace noise 2 s/epsilon and `exponential_mechanism` with scale
-# 2 s/epsilon each choose with epsilon-DP; where all scores move the same way, half of either scale
-# is enough.
+# Private selection: which score is largest, and nothing else.  A record moves every score
+# by at most s.  `noisy_max` with Laplace noise 2 s/epsilon and `exponential_mechanism`
+# with scale 2 s/epsilon each choose with epsilon-DP; where all scores move the same way,
+# half of either scale is enough.
 
 
 @jit
 def noisy_largest(rng, scores, scale, extreme):
-    """Index of the largest of scores (n,) with independent noise: Gumbel if extreme, else Laplace.
+    """Index of the largest of scores (n,) with independent noise: Gumbel if extreme, else
+    Laplace.
 
     The first one wins ties.
     """
@@ -275,15 +284,17 @@ def noisy_max(rng, scores, scale):
 
 @jit
 def exponential_mechanism(rng, scores, scale):
-    """Index i of scores (n,) with probability proportional to exp(scores[i]/scale), scale > 0.
+    """Index i of scores (n,) with probability proportional to exp(scores[i]/scale), scale
+    > 0.
 
-    Of n Gumbel variables with these locations, the i-th is the largest with just that probability.
+    Of n Gumbel variables with these locations, the i-th is the largest with just that
+    probability.
     """
     return noisy_largest(rng, scores, scale, True)
 
 
-# Of x_0, -x_0, x_1, -x_1, ... the noisily largest, for top = max |x_j|.  A place is 2 j for x_j and
-# 2 j + 1 for -x_j.
+# Of x_0, -x_0, x_1, -x_1, ... the noisily largest, for top = max |x_j|.  A place is 2 j
+# for x_j and 2 j + 1 for -x_j.
 
 
 @jit
@@ -294,11 +305,12 @@ def at_place(x, place):
 
 @jit
 def signed_exponential(rng, x, scale, top):
-    """Place of `exponential_mechanism` among the x_j and -x_j, for top = max |x_j|, by rejection.
+    """Place of `exponential_mechanism` among the x_j and -x_j, for top = max |x_j|, by
+    rejection.
 
-    A place that is drawn at random and kept with chance exp((score - top)/scale) has that law.  One
-    that is kept comes soon unless a few scores stand out; after d refusals every score gets its
-    Gumbel noise, and the largest has the same law.
+    A place that is drawn at random and kept with chance exp((score - top)/scale) has that
+    law.  One that is kept comes soon unless a few scores stand out; after d refusals
+    every score gets its Gumbel noise, and the largest has the same law.
     """
     places = 2 * x.shape[0]
     for _ in range(x.shape[0]):
@@ -319,10 +331,10 @@ def signed_exponential(rng, x, scale, top):
 def signed_noisy_max(rng, x, scale, top):
     """Place of `noisy_max` among the x_j and -x_j, for top = max |x_j|, with few draws.
 
-    A score s with Laplace noise exceeds a value `best` >= s with chance exp((s - best)/scale)/2,
-    and then by an exponential excess.  So as soon as the best value so far is at least top, the
-    next candidate is found by one geometric draw, with the chance of s = top, and kept with chance
-    exp((s - top)/scale).
+    A score s with Laplace noise exceeds a value `best` >= s with chance exp((s -
+    best)/scale)/2, and then by an exponential excess.  So as soon as the best value so
+    far is at least top, the next candidate is found by one geometric draw, with the
+    chance of s = top, and kept with chance exp((s - top)/scale).
     """
     places = 2 * x.shape[0]
     best = -np.inf
@@ -348,11 +360,11 @@ def signed_noisy_max(rng, x, scale, top):
 
 @jit
 def peel(rng, v, sparsity, xi, out, picks, taken):
-    """FLIPHAT, Algorithm 3: out (d,) <- the noisily largest entries of v, `sparsity` many, with
-    noise; picks <- where, in the order picked.
+    """FLIPHAT, Algorithm 3: out (d,) <- the noisily largest entries of v, `sparsity`
+    many, with noise; picks <- where, in the order picked.
 
-    Laplace(xi) noise; xi = 0 is the exact top.  The lowest index wins ties.  taken (d,) is
-    overwritten.
+    Laplace(xi) noise; xi = 0 is the exact top.  The lowest index wins ties.  taken (d,)
+    is overwritten.
     """
     for j in range(v.shape[0]):
         out[j] = 0.0

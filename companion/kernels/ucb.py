@@ -1,9 +1,10 @@
-"""The arm with the largest upper confidence bound, of all arms or of those that are not ruled out.
+"""The arm with the largest upper confidence bound, of all arms or of those that are not
+ruled out.
 
-An arm x has the bound mean(x'theta) + width sqrt(x'Ax), A a symmetric matrix.  Rounding makes forms
-of long contexts (1e8) negative: they count as 0.  The first arm wins ties; identical arms tie.
-Source: Abbasi-Yadkori, Pal and Szepesvari (2011), section 4; ruling out: Even-Dar, Mannor and
-Mansour (2006).
+An arm x has the bound mean(x'theta) + width sqrt(x'Ax), A a symmetric matrix.  Rounding
+makes forms of long contexts (1e8) negative: they count as 0.  The first arm wins ties;
+identical arms tie. Source: Abbasi-Yadkori, Pal and Szepesvari (2011), section 4; ruling
+out: Even-Dar, Mannor and Mansour (2006).
 """
 
 import math
@@ -19,7 +20,8 @@ TINY = 1e-300  # keeps the bound above forms of contexts whose squares vanish
 
 @jit
 def row_sum(A):
-    """The largest sum of absolute entries of a row: at least every eigenvalue of a symmetric A."""
+    """The largest sum of absolute entries of a row: at least every eigenvalue of a
+    symmetric A."""
     top = 0.0
     for i in range(A.shape[0]):
         row = 0.0
@@ -33,8 +35,9 @@ def row_sum(A):
 def optimistic_mean(link, theta, A_inv, width, X):
     """First row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}.
 
-    The form is computed only of arms that may beat the best so far, for it is at most ||x||^2 times
-    `row_sum`: with 100 arms in five dimensions a round of LinUCB takes half the time.
+    The form is computed only of arms that may beat the best so far, for it is at most
+    ||x||^2 times `row_sum`: with 100 arms in five dimensions a round of LinUCB takes half
+    the time.
     """
     bound = width * width * (1.0 + 1e-9) * row_sum(A_inv)  # by more than rounding
     best = -np.inf
@@ -62,17 +65,18 @@ def optimistic_arm(X, V_inv, theta, width):
     return optimistic_mean(LINEAR, theta, V_inv, width, X)
 
 
-# Two estimates in one round: the first one rules arms out, the second one ranks those left.
+# Two estimates in one round: the first one rules arms out, the second one ranks those
+# left.
 #
-# An arm x has a score x'first and the half-width w sqrt(x'Ax) around it; it is ruled out if its
-# upper end lies below the lower end of some other arm.  The rest have the index x'second +
-# v sqrt(x'Bx).
+# An arm x has a score x'first and the half-width w sqrt(x'Ax) around it; it is ruled out
+# if its upper end lies below the lower end of some other arm.  The rest have the index
+# x'second + v sqrt(x'Bx).
 
 
 @jit
 def widest(X, A, forms):
-    """(largest x'Ax of the rows of X (K, d), the first row that has it); forms (K,) <- all of them,
-    at least 0."""
+    """(largest x'Ax of the rows of X (K, d), the first row that has it); forms (K,) <-
+    all of them, at least 0."""
     best = -np.inf
     arm = 0
     for k in range(X.shape[0]):
@@ -86,8 +90,8 @@ def widest(X, A, forms):
 
 @jit
 def best_left(X, first, forms, reach, second, B, width):
-    """First arm with the largest index x'second + width sqrt(x'Bx) of those that are not ruled out,
-    with half-widths reach sqrt(forms)."""
+    """First arm with the largest index x'second + width sqrt(x'Bx) of those that are not
+    ruled out, with half-widths reach sqrt(forms)."""
     low = -np.inf
     for k in range(X.shape[0]):
         low = max(low, dot(X[k], first) - reach * math.sqrt(forms[k]))

@@ -1,10 +1,10 @@
-"""Designs and bandits on which LPLR and its rivals are compared: finite laws, so that any number of
-users is drawn at once.
+"""Designs and bandits on which LPLR and its rivals are compared: finite laws, so that any
+number of users is drawn at once.
 
-A `Design` is a law of feature vectors with a linear model; a `Contexts` is a bandit with finitely
-many contexts and actions.  Labels are +1 or -1 with the right mean.
-Source: Theorems 1 and 2 and Equation (4) of the LPLR paper for the cases named after them; the
-others are ours.
+A `Design` is a law of feature vectors with a linear model; a `Contexts` is a bandit with
+finitely many contexts and actions.  Labels are +1 or -1 with the right mean.
+Source: Theorems 1 and 2 and Equation (4) of the LPLR paper for the cases named after
+them; the others are ours.
 """
 
 import math
@@ -63,7 +63,8 @@ def constant(r: float, theta: float = 0.7) -> Design:
 
 
 def split(r: float, theta=(0.5, 0.5)) -> Design:
-    """d = 2: (1/2, r) or (1/2, -r), equal chances: Case II of Equation (4), Theorem 2, scaled."""
+    """d = 2: (1/2, r) or (1/2, -r), equal chances: Case II of Equation (4), Theorem 2,
+    scaled."""
     return design([[0.5, r], [0.5, -r]], theta)
 
 
@@ -86,11 +87,13 @@ DESIGNS = (  # of `family`: those on which errors and coverage are measured
 def family(name: str, d: int, n: int, seed: int = 0, K: int = 500) -> Design:
     """A design for n users: "case II", "theorem 1", "ball" or "log-scale".
 
-    "case II": (1/2, +-n^(-1/4)/2), and for d = 3 (1/2, +-n^(-1/8)/2, +-n^(-1/4)/2); "theorem 1":
-    e1, others with chance n^(-1/2) each; "ball": K points uniform in the unit ball; "log-scale":
-    every coordinate is +-exp(-U ln(n)/2)/sqrt(d), U uniform.  theta = 0.9 (1, .., 1)/sqrt(d): with
-    norm 1, estimates from the unit ball would be exactly right by chance.  Raises ValueError if
-    there is no such design.
+    "case II": (1/2, +-n^(-1/4)/2), and for d = 3 (1/2, +-n^(-1/8)/2, +-n^(-1/4)/2);
+    "theorem 1":
+    e1, others with chance n^(-1/2) each; "ball": K points uniform in the unit ball;
+    "log-scale":
+    every coordinate is +-exp(-U ln(n)/2)/sqrt(d), U uniform.  theta = 0.9 (1, ..,
+    1)/sqrt(d): with norm 1, estimates from the unit ball would be exactly right by
+    chance.  Raises ValueError if there is no such design.
     """
     d = need_int("d", d, 1, MAX_DIMENSION)
     n = need_int("n", n, 2, MAX_USERS)
@@ -116,7 +119,8 @@ def family(name: str, d: int, n: int, seed: int = 0, K: int = 500) -> Design:
 
 
 class Contexts(NamedTuple):
-    """A bandit: context c comes with chance prob[c] and offers X[c] (A, d), with means X theta."""
+    """A bandit: context c comes with chance prob[c] and offers X[c] (A, d), with means X
+    theta."""
 
     X: np.ndarray  # (C, A, d)
     prob: np.ndarray  # (C,)
@@ -138,7 +142,8 @@ def contexts(
     theta: np.ndarray,
     prob: np.ndarray | None = None,
 ) -> Contexts:
-    """A bandit: X (C, A, d) and theta (d,) in unit balls, prob (C,) with sum 1 (None: uniform)."""
+    """A bandit: X (C, A, d) and theta (d,) in unit balls, prob (C,) with sum 1 (None:
+    uniform)."""
     X = need_array("X", X, ("C", "A", "d"))
     C, A, d = X.shape
     prob = need_array("prob", np.full(C, 1.0 / C) if prob is None else prob, (C,))
@@ -156,10 +161,11 @@ def contexts(
 def hard_bandit(d: int, r: float, repeats: int = 1) -> Contexts:
     """The worst-case family: actions differ only along directions of size r.
 
-    d = 1: one context, actions (r) and (-r), r in (0, 1], theta = 0.5.  d = 2: actions (1/2, r) and
-    (1/2, -r), r in (0, 0.8], roles swapped in the second context, theta = (.5, .5).  d = 3: (1/2,
-    +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated by the context.  Every action
-    stands repeats >= 1 times.  Raises ValueError on anything else.
+    d = 1: one context, actions (r) and (-r), r in (0, 1], theta = 0.5.  d = 2: actions
+    (1/2, r) and (1/2, -r), r in (0, 0.8], roles swapped in the second context, theta =
+    (.5, .5).  d = 3: (1/2, +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated
+    by the context.  Every action stands repeats >= 1 times.  Raises ValueError on
+    anything else.
     """
     d = need_int("d", d, 1, 3)
     repeats = need_int("repeats", repeats, 1, MAX_POINTS)
@@ -176,14 +182,15 @@ def hard_bandit(d: int, r: float, repeats: int = 1) -> Contexts:
 
 
 def spread_bandit(d: int, T: int, seed: int) -> Contexts:
-    """250 contexts with actions (x, -x), x as in `family`("log-scale") at n = T: all scales."""
+    """250 contexts with actions (x, -x), x as in `family`("log-scale") at n = T: all
+    scales."""
     x = family("log-scale", d, T, seed, K=250).points
     return contexts(np.stack([x, -x], axis=1), np.full(d, 0.5))
 
 
 def easy_bandit(seed: int) -> Contexts:
-    """A well-conditioned bandit: 16 contexts with 4 random unit actions each in the plane, and a
-    random theta of norm 0.8."""
+    """A well-conditioned bandit: 16 contexts with 4 random unit actions each in the
+    plane, and a random theta of norm 0.8."""
     rng = need_generator("seed", seed)
     X = rng.standard_normal((16, 4, 2))
     X /= np.linalg.norm(X, axis=2, keepdims=True)
@@ -191,7 +198,8 @@ def easy_bandit(seed: int) -> Contexts:
     return contexts(X, 0.8 * theta / np.linalg.norm(theta))
 
 
-# Users of a finite law drawn at once: who falls on which point, and the sum of their labels.
+# Users of a finite law drawn at once: who falls on which point, and the sum of their
+# labels.
 
 
 class Law(NamedTuple):
@@ -228,9 +236,11 @@ def draw_users(law, n, rng, users):
 
 @jit
 def multinomial(rng, n, prob, out):
-    """out (K,) <- how many of n users fall on each of K points with chances prob, drawn one by one.
+    """out (K,) <- how many of n users fall on each of K points with chances prob, drawn
+    one by one.
 
-    The rest fall on none; the chance of that, 1 - sum(prob), is 0 where it can be rounding.
+    The rest fall on none; the chance of that, 1 - sum(prob), is 0 where it can be
+    rounding.
     """
     # chance of a point or a later one, or of none
     total = prob.sum()
@@ -250,7 +260,8 @@ def multinomial(rng, n, prob, out):
 
 @jit
 def label_sum(rng, n, mean, signs):
-    """Sum of n labels that are +1 or -1 with this mean, or without signs the mean itself."""
+    """Sum of n labels that are +1 or -1 with this mean, or without signs the mean
+    itself."""
     if not signs:
         return n * mean
     chance = min(max(0.5 + 0.5 * mean, 0.0), 1.0)

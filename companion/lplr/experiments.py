@@ -1,10 +1,10 @@
-"""Experiments of the LPLR paper: runs from grouped sums for any number of users, summaries of
-fitted trees, attacks on messages, and closed forms of the theorems.
+"""Experiments of the LPLR paper: runs from grouped sums for any number of users,
+summaries of fitted trees, attacks on messages, and closed forms of the theorems.
 
-Grouped sums: within a stage or an epoch every user does the same, and the server keeps sums alone.
-So who falls where is one multinomial, the labels of a point are one binomial, and the noises of
-all users are added at once (`lplr.laplace_sum`): the exact law at any n.  Tests compare it with
-messages sent one by one.
+Grouped sums: within a stage or an epoch every user does the same, and the server keeps
+sums alone. So who falls where is one multinomial, the labels of a point are one binomial,
+and the noises of all users are added at once (`lplr.laplace_sum`): the exact law at any
+n.  Tests compare it with messages sent one by one.
 Source: Li, Simchi-Levi and Wang (2024), whose alpha is `epsilon` here.
 """
 
@@ -40,8 +40,8 @@ def by_seed(repetition, args, seeds) -> np.ndarray:
 
 
 def drawn(design, seed, signs: bool) -> Law:
-    """The law of one repetition, all of whose points go to oracle 0: a function draws its design
-    from the environment's stream."""
+    """The law of one repetition, all of whose points go to oracle 0: a function draws its
+    design from the environment's stream."""
     design = design(stream(seed, "environment")) if callable(design) else design
     owner = np.zeros(len(design.points), dtype=np.int64)
     return Law(
@@ -58,10 +58,11 @@ def drawn(design, seed, signs: bool) -> Law:
 
 @jit
 def fit_sums(oracle, forest, law, n, rng, users):
-    """The law of `lplr.fit_messages` for users drawn from a `Law`, for one oracle or several.
+    """The law of `lplr.fit_messages` for users drawn from a `Law`, for one oracle or
+    several.
 
-    forest: one tree per oracle, overwritten; n users per stage; users.plays grows by those of the
-    2d - 1 stages that ask something.
+    forest: one tree per oracle, overwritten; n users per stage; users.plays grows by
+    those of the 2d - 1 stages that ask something.
     """
     for stage in range(2 * oracle.d):
         h = stage // 2
@@ -96,7 +97,8 @@ def fit_sums(oracle, forest, law, n, rng, users):
 
 @jit
 def ssp_sums(oracle, model, law, n, rng, users):
-    """Statistics of n users from a `Law`, with noise, into the model; users.plays grows."""
+    """Statistics of n users from a `Law`, with noise, into the model; users.plays
+    grows."""
     model.vec[:] = 0.0
     model.mat[:] = 0.0
     draw_users(law, n, rng, users)
@@ -157,11 +159,12 @@ def estimate_lplr(
     *,
     signs: bool = True,
 ) -> Trials:
-    """LPLR runs with an oracle (`lplr_params`) on n users, n // (2d) in a stage: `Trials`.
+    """LPLR runs with an oracle (`lplr_params`) on n users, n // (2d) in a stage:
+    `Trials`.
 
-    design: a `Design`, or a function of a generator that draws one for every repetition; seeds as
-    for `simulate`; signs: labels are +1 or -1 (else noiseless).  Raises ValueError if n < 2d, n >
-    1e18 or the oracle has another dimension.
+    design: a `Design`, or a function of a generator that draws one for every repetition;
+    seeds as for `simulate`; signs: labels are +1 or -1 (else noiseless).  Raises
+    ValueError if n < 2d, n > 1e18 or the oracle has another dimension.
     """
     n = need_int("n", n, 2 * oracle.d, lplr.MAX_USERS)
     return Trials(*by_seed(_score, (design, oracle, n, signs), seeds).T)
@@ -184,18 +187,20 @@ def _fit(design, oracle, n, signs, seed):
 
 
 def fit_design(design, oracle, n: int, seed, *, signs: bool = True) -> lplr.Tree:
-    """The tree of one repetition of `estimate_lplr`; seed: an integer or a SeedSequence."""
+    """The tree of one repetition of `estimate_lplr`; seed: an integer or a
+    SeedSequence."""
     n = need_int("n", n, 2 * oracle.d, lplr.MAX_USERS)
     (seed,) = need_seeds([seed])
     return _fit(design, oracle, n, signs, seed)[1]
 
 
 def ball_least_squares(A, b) -> np.ndarray:
-    """argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric A set to
-    0.
+    """argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric
+    A set to 0.
 
-    In the eigenbasis v = c / (a + t), with the least multiplier t >= 0 for which ||v|| <= 1.  No
-    coordinate of v exceeds 1, so t >= |c_i| - a_i for all i; and t = ||c|| is enough.
+    In the eigenbasis v = c / (a + t), with the least multiplier t >= 0 for which ||v|| <=
+    1.  No coordinate of v exceeds 1, so t >= |c_i| - a_i for all i; and t = ||c|| is
+    enough.
     """
     values, basis = np.linalg.eigh(A)
     a = np.maximum(values, 0.0)
@@ -219,8 +224,8 @@ def theta_error(model, law) -> tuple[float, float]:
 
 
 def estimate_ssp(design, n: int, seeds, *, epsilon: float = 1.0, signs: bool = True):
-    """(mad, mse), each (n_reps,), of least squares in the unit ball from perturbed sufficient
-    statistics; arguments as for `estimate_lplr`.
+    """(mad, mse), each (n_reps,), of least squares in the unit ball from perturbed
+    sufficient statistics; arguments as for `estimate_lplr`.
     """
     n = need_int("n", n, 1, lplr.MAX_USERS)
     epsilon = lplr.need_budget(epsilon)
@@ -237,7 +242,8 @@ def _ssp_error(design, n, epsilon, signs, seed):
 
 
 def lplr_and_ssp(design, d: int, n: int, seeds, epsilon: float, signs: bool = True):
-    """(`Trials` of LPLR, (mad, mse) of SSP), in the same repetitions on a design in R^d."""
+    """(`Trials` of LPLR, (mad, mse) of SSP), in the same repetitions on a design in
+    R^d."""
     ours = estimate_lplr(design, lplr.lplr_params(d, n, epsilon), n, seeds, signs=signs)
     return ours, estimate_ssp(design, n, seeds, epsilon=epsilon, signs=signs)
 
@@ -261,7 +267,8 @@ class Runs(NamedTuple):
 
 
 class Game(NamedTuple):
-    """A `Contexts` bandit in kernel form, and scratch; law.prob is what an epoch plays."""
+    """A `Contexts` bandit in kernel form, and scratch; law.prob is what an epoch
+    plays."""
 
     law: Law  # of pairs of context and action
     prob: np.ndarray  # (C,)
@@ -311,8 +318,8 @@ def play_uniformly(game):
 
 @jit
 def learn_lplr(oracle, forest, game, rounds, rng):
-    """An epoch's users at once, then estimates and half-widths everywhere -> game.f, game.width;
-    returns how many were asked."""
+    """An epoch's users at once, then estimates and half-widths everywhere -> game.f,
+    game.width; returns how many were asked."""
     n = rounds // (2 * oracle.d)
     A = game.f.shape[1]
     fit_sums(oracle, forest, game.law, n, rng, game.users)
@@ -339,7 +346,8 @@ def learn_ssp(oracle, model, game, rounds, rng):
 
 @jit
 def eliminate_and_log(game, log):
-    """Eliminate in every context and log what Lemma EC.2 speaks of (see `elimination`)."""
+    """Eliminate in every context and log what Lemma EC.2 speaks of (see
+    `elimination`)."""
     C, A = game.alive.shape
     log[LOST] = log[MISSED] = log[BOUND] = 0.0
     for c in range(C):
@@ -373,13 +381,14 @@ def count_regret(game):
 
 
 def elimination(learn, oracle, model, game, T, n0, rng, log):
-    """Algorithm 1 for T rounds.  The last epoch's users are not asked: nobody would use its oracle.
+    """Algorithm 1 for T rounds.  The last epoch's users are not asked: nobody would use
+    its oracle.
 
     learn: `learn_lplr` or `learn_ssp`, which overwrites its forest or model.
 
-    log (EPOCHS, 5) <- per epoch: optimal arms LOST so far; intervals that MISSED; BOUND, the mean
-    of 2 (width_a + width_a*) over what the next epoch plays, which bounds its regret per round;
-    ROUNDS; REGRET.
+    log (EPOCHS, 5) <- per epoch: optimal arms LOST so far; intervals that MISSED; BOUND,
+    the mean of 2 (width_a + width_a*) over what the next epoch plays, which bounds its
+    regret per round; ROUNDS; REGRET.
     """
     left = T
     tau = 0
@@ -407,11 +416,13 @@ def eliminate_with(
     n0: int = 64,
     **settings,
 ) -> Runs:
-    """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, exact in law: `Runs`.
+    """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, exact in law:
+    `Runs`.
 
-    oracle: "lplr" or "ssp" (epsilon = inf: least squares); settings: keywords of `lplr_params` or
-    `ssp_params`.  per_action: one LPLR oracle for every place among the actions, as printed, not
-    one in all.  seeds as for `simulate`.  Raises ValueError on anything else.
+    oracle: "lplr" or "ssp" (epsilon = inf: least squares); settings: keywords of
+    `lplr_params` or `ssp_params`.  per_action: one LPLR oracle for every place among the
+    actions, as printed, not one in all.  seeds as for `simulate`.  Raises ValueError on
+    anything else.
     """
     layered = need_choice("oracle", oracle, ("lplr", "ssp")) == "lplr"
     need_choice("per_action", per_action, (True, False) if layered else (False,))
@@ -442,7 +453,8 @@ def _elimination(oracle, bandit, per_action, T, n0, seed):
 
 
 def layer_widths(oracle, tree, design) -> np.ndarray:
-    """Lemma 3's E_h = sum over bins B of layer h of psi_B sqrt(E_B[eta_B^2]), for every layer (d,).
+    """Lemma 3's E_h = sum over bins B of layer h of psi_B sqrt(E_B[eta_B^2]), for every
+    layer (d,).
 
     Points that stop on a layer count there, with the half-width they stop with.
     """
@@ -466,9 +478,11 @@ def layer_widths(oracle, tree, design) -> np.ndarray:
 
 
 def tree_summary(oracle, tree, n: int):
-    """A fitted tree as rows for a table, one dict per tracked bin; n users were in a stage.
+    """A fitted tree as rows for a table, one dict per tracked bin; n users were in a
+    stage.
 
-    A bin of layer 1 is called B and its index k; a deeper one its parent's name and its own k.
+    A bin of layer 1 is called B and its index k; a deeper one its parent's name and its
+    own k.
     """
     rows = []
     names = {tree.link.shape[0] - 1: "root"}
@@ -493,15 +507,16 @@ def tree_summary(oracle, tree, n: int):
 # Attacks on parts of a message, printed and corrected
 
 
-# Closed forms; the constants of the lower bounds and the proposition on sufficient statistics: see
-# the evidence page of the chapter
+# Closed forms; the constants of the lower bounds and the proposition on sufficient
+# statistics: see the evidence page of the chapter
 
 
 def theorem_1(n: int, epsilon: float = 1.0) -> tuple[float, float]:
-    """(share, bound): chance of e2 in Theorem 1's design; what no private estimator's MSE can beat.
+    """(share, bound): chance of e2 in Theorem 1's design; what no private estimator's MSE
+    can beat.
 
-    Le Cam's method with MSE(theta_0) + MSE(theta_1) >= c/(2 sqrt n) and total variation at most 1/4
-    gives 3c/(16 sqrt n).
+    Le Cam's method with MSE(theta_0) + MSE(theta_1) >= c/(2 sqrt n) and total variation
+    at most 1/4 gives 3c/(16 sqrt n).
     """
     c = 1 / (4 * math.sqrt(2) * math.expm1(epsilon))
     if not c <= math.sqrt(n):
@@ -512,17 +527,19 @@ def theorem_1(n: int, epsilon: float = 1.0) -> tuple[float, float]:
 
 
 def sufficient_statistics_bound(n: int, scale: float):
-    """(r, bound): design phi = r, and the least MAD from r^2 + Lap(scale) and r y + Lap(scale)."""
+    """(r, bound): design phi = r, and the least MAD from r^2 + Lap(scale) and r y +
+    Lap(scale)."""
     r = math.sqrt(scale) * n**-0.25
     return r, 3 * r / 16
 
 
 def chi_square_laplace(mu: np.ndarray, epsilon: float = 1.0) -> float:
-    """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre; mu (d,) at least 0.
+    """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre; mu (d,) at least
+    0.
 
-    With the density ratios L+ and L- of both halves it is E (L+^2 + L+ L-)/2 - 1 under the centre.
-    Both products factor over coordinates, with the means (2 e^s + e^-2s)/3 and 2 e^-s - e^-2s at
-    s = epsilon mu_i; their distances from 1 keep their digits.
+    With the density ratios L+ and L- of both halves it is E (L+^2 + L+ L-)/2 - 1 under
+    the centre. Both products factor over coordinates, with the means (2 e^s + e^-2s)/3
+    and 2 e^-s - e^-2s at s = epsilon mu_i; their distances from 1 keep their digits.
     """
     s = epsilon * np.asarray(mu)
     same = np.log1p((2.0 * np.expm1(s) + np.expm1(-2.0 * s)) / 3.0).sum()
@@ -532,7 +549,8 @@ def chi_square_laplace(mu: np.ndarray, epsilon: float = 1.0) -> float:
 
 @jit
 def _llr(v, w, size, epsilon):
-    """Log-likelihood ratio of Theorem 2's models for one user's perturbed (phi_2, y - 1/4)."""
+    """Log-likelihood ratio of Theorem 2's models for one user's perturbed (phi_2, y -
+    1/4)."""
     near = -epsilon * abs(v - size)
     far = -epsilon * abs(v + size)
     first = np.logaddexp(near, far) - epsilon * abs(w)
@@ -549,7 +567,8 @@ def _cut(rng, length, epsilon):
 
 @jit
 def _thirds(rng, n, above, below):
-    """How many of n users lie above, between and below two limits, by the chances of both ends."""
+    """How many of n users lie above, between and below two limits, by the chances of both
+    ends."""
     top = rng.binomial(n, above)
     bottom = rng.binomial(n - top, below / (1.0 - above))
     return top, n - top - bottom, bottom
@@ -557,11 +576,13 @@ def _thirds(rng, n, above, below):
 
 @jit
 def _sum_of_ratios(size, epsilon, n, second, rng):
-    """Log-likelihood ratio of n users; second: whether Theorem 2's second hypothesis is true.
+    """Log-likelihood ratio of n users; second: whether Theorem 2's second hypothesis is
+    true.
 
-    The ratio stands still where v leaves [-size, size] and where w leaves [-size/2, size/2], and
-    (-v, -w) has that of (v, w).  So all users may be drawn about +size, most are only counted, and
-    the others get exponential distances from the centre, cut at the limits.
+    The ratio stands still where v leaves [-size, size] and where w leaves [-size/2,
+    size/2], and (-v, -w) has that of (v, w).  So all users may be drawn about +size, most
+    are only counted, and the others get exponential distances from the centre, cut at the
+    limits.
     """
     near = epsilon * size
     half = size / 2
@@ -590,8 +611,8 @@ def _sum_of_ratios(size, epsilon, n, second, rng):
 
 @jit
 def likelihood_ratio_errors(size, epsilon, n, trials, rng):
-    """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x
-    trials samples of n users; size: of the second feature.
+    """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses,
+    out of 2 x trials samples of n users; size: of the second feature.
     """
     wrong = 0
     for which in range(2):
@@ -603,13 +624,14 @@ def likelihood_ratio_errors(size, epsilon, n, trials, rng):
 
 
 def log_term(oracle, epsilon: float, failure: float) -> float:
-    """ln(48 d / (beta failure)) / epsilon, the logarithm of Lemmas 1 to 3; 1/beta is about 2M."""
+    """ln(48 d / (beta failure)) / epsilon, the logarithm of Lemmas 1 to 3; 1/beta is
+    about 2M."""
     return math.log(48 * oracle.d * 2 * oracle.M / failure) / epsilon
 
 
 def lemma_1(oracle, n: int, epsilon: float, failure: float, k: int = 0):
-    """Bounds of Lemma 1 (logarithm corrected) on the (share, vector, matrix) errors of bin k, with
-    all n users in it.
+    """Bounds of Lemma 1 (logarithm corrected) on the (share, vector, matrix) errors of
+    bin k, with all n users in it.
     """
     d = oracle.d
     unit = log_term(oracle, epsilon, failure) / math.sqrt(n)
@@ -623,7 +645,8 @@ def lemma_1(oracle, n: int, epsilon: float, failure: float, k: int = 0):
 
 
 def lemma_3(oracle, n: int, epsilon: float, failure: float) -> np.ndarray:
-    """12 M^h K / sqrt n of Lemma 3 for every layer h, (d,), n users per stage, smallest kappas."""
+    """12 M^h K / sqrt n of Lemma 3 for every layer h, (d,), n users per stage, smallest
+    kappas."""
     gamma = math.exp(oracle.log_gamma)
     d = oracle.d
     inactive = max(43 * gamma**2 * (d + 1) ** 3, 15 * gamma * d**1.5)
@@ -633,7 +656,8 @@ def lemma_3(oracle, n: int, epsilon: float, failure: float) -> np.ndarray:
 
 
 def support_violation(epsilon: float, length: float = 1.0) -> float:
-    """P(W not >= vv') for the printed W ~ Wishart_d(d+1, 4.5/epsilon I): no user with v sends it.
+    """P(W not >= vv') for the printed W ~ Wishart_d(d+1, 4.5/epsilon I): no user with v
+    sends it.
 
     1/(v'W^-1 v) is c/|v|^2 times a chi-square with 2 degrees of freedom, so this is 1 -
     exp(-|v|^2/2c) in every d.

@@ -1,26 +1,30 @@
-"""LPLR: regret of order sqrt(T) under pure local privacy, by regression in layers of bins.
+"""LPLR: regret of order sqrt(T) under pure local privacy, by regression in layers of
+bins.
 
-A bin holds vectors of nearly the same norm, and its noise is as small as its vectors.  Each of d
-layers removes one direction from a vector and sorts what is left of it, the residual, into bins
-again.  RegCB.Elimination plays the arms that no finished epoch's intervals rule out.
-Each epoch has 2d stages of equally many users.  Stage 2h fits the models of layer h (from 0), stage
-2h + 1 measures how far the errors of the layers above may move them (the interval statistic).
+A bin holds vectors of nearly the same norm, and its noise is as small as its vectors.
+Each of d layers removes one direction from a vector and sorts what is left of it, the
+residual, into bins again.  RegCB.Elimination plays the arms that no finished epoch's
+intervals rule out. Each epoch has 2d stages of equally many users.  Stage 2h fits the
+models of layer h (from 0), stage 2h + 1 measures how far the errors of the layers above
+may move them (the interval statistic).
 
-Source: Li, Simchi-Levi and Wang, "On the optimal regret of locally private linear contextual
-bandit" (2024), Algorithms 1 to 6 and Lemmas 1 to 3; their alpha is `epsilon` here.
-Privacy: local, delta = 0; neighbours: replace the user's (x, a, y).  Every user sends one message,
-to one stage of one epoch, so budgets do not add up.  The sensitivities are in `noise_scales`.
-Differs: noise "corrected" (the default) or "paper" (as printed, not private for any epsilon: the
-support of one-sided Wishart noise moves with the data, two bins change and not one, and labels are
-unbounded).  One pooled oracle on phi(x, a), as all actions share theta; per_action gives one oracle
-per action as printed.  Algorithm 4, line 6 is compress-and-clip, V (V'XV)_+ V', and the top
-eigenvalue is kept within the range of the true one.  An inactive bin has half-width eta(parent) +
-||phi_h||; line 11 of Algorithm 5 prints gamma^-k alone, which ignores the errors of the layers
-above.  Residual labels use clipped predictions.  The second test of Algorithm 5, line 10 follows
-from the first and is left out, and so is the message of layer 1's interval stage, which has nothing
-to measure.  Where a half-width is no less than ||phi|| the interval is (0, ||phi||).  Users left
-over by the 2d stages, and those of the last epoch, are not asked.
-Records outside the unit ball or [-1, 1] are clipped before anything else.
+Source: Li, Simchi-Levi and Wang, "On the optimal regret of locally private linear
+contextual bandit" (2024), Algorithms 1 to 6 and Lemmas 1 to 3; their alpha is `epsilon`
+here. Privacy: local, delta = 0; neighbours: replace the user's (x, a, y).  Every user
+sends one message, to one stage of one epoch, so budgets do not add up.  The sensitivities
+are in `noise_scales`. Differs: noise "corrected" (the default) or "paper" (as printed,
+not private for any epsilon: the support of one-sided Wishart noise moves with the data,
+two bins change and not one, and labels are unbounded).  One pooled oracle on phi(x, a),
+as all actions share theta; per_action gives one oracle per action as printed.  Algorithm
+4, line 6 is compress-and-clip, V (V'XV)_+ V', and the top eigenvalue is kept within the
+range of the true one.  An inactive bin has half-width eta(parent) +
+||phi_h||; line 11 of Algorithm 5 prints gamma^-k alone, which ignores the errors of the
+layers above.  Residual labels use clipped predictions.  The second test of Algorithm 5,
+line 10 follows from the first and is left out, and so is the message of layer 1's
+interval stage, which has nothing to measure.  Where a half-width is no less than ||phi||
+the interval is (0, ||phi||).  Users left over by the 2d stages, and those of the last
+epoch, are not asked. Records outside the unit ball or [-1, 1] are clipped before anything
+else.
 """
 
 from __future__ import annotations
@@ -94,14 +98,15 @@ def need_budget(epsilon) -> float:
 def noise_scales(d: int, epsilon: float, calibration: str) -> dict:
     """The noise, printed or corrected, as fields of an `Oracle`.
 
-    Let v = gamma^k phi_h, ||v|| <= 1, be a user's normalised vector in its bin on layer h.  Adding
-    or removing the user in one bin changes the count by 1, the vector gamma^k y_h phi_h by at most
-    sqrt(d) Y in L1 norm (|y_h| <= Y) and the matrix v v' by at most 1 in nuclear norm.  Replacing a
-    user's data moves him to another bin, which changes two bins, or changes his value in the same
-    one, by at most 2 sqrt(d) Y and 2.  So a message of Algorithm 3 is
-    (2/b_c + 2 sqrt(d) Y / b_v + 2/(2c))-private: a third of epsilon for each term.  On layer 1,
-    Y = 1; deeper, y_h = y - clip(prediction), so Y = 2.  The interval statistic is at most
-    cap gamma^-k / sqrt(s) in one bin and may move to another: the loss is 2 cap / b_e.
+    Let v = gamma^k phi_h, ||v|| <= 1, be a user's normalised vector in its bin on layer
+    h.  Adding or removing the user in one bin changes the count by 1, the vector gamma^k
+    y_h phi_h by at most sqrt(d) Y in L1 norm (|y_h| <= Y) and the matrix v v' by at most
+    1 in nuclear norm.  Replacing a user's data moves him to another bin, which changes
+    two bins, or changes his value in the same one, by at most 2 sqrt(d) Y and 2.  So a
+    message of Algorithm 3 is (2/b_c + 2 sqrt(d) Y / b_v + 2/(2c))-private: a third of
+    epsilon for each term.  On layer 1, Y = 1; deeper, y_h = y - clip(prediction), so Y =
+    2.  The interval statistic is at most cap gamma^-k / sqrt(s) in one bin and may move
+    to another: the loss is 2 cap / b_e.
     """
     root = math.sqrt(d)
     printed = calibration == "paper"
@@ -141,8 +146,8 @@ def width_constants(
             "flat": flat,
             "tilt": tilt,
         }
-    # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider bins
-    # need no more.
+    # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as
+    # wider bins need no more.
     threshold = 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon
     return {"threshold": threshold, "flat": 0.0, "tilt": 0.0}
 
@@ -170,12 +175,14 @@ def lplr_params(
     gamma : ratio of the edges of neighbouring bins, > 1.
     M : bins per node, >= 1; None: ceil(ln T / (2 ln gamma)).
     calibration : "corrected" (private) or "paper" (the printed noise).
-    constants : of the half-widths: "theory" (as printed in Lemmas 1 to 3 for the printed noise, not
-        proved for either noise) or "calibrated" (z standard deviations of the known noise: no
-        theorem).
+    constants : of the half-widths: "theory" (as printed in Lemmas 1 to 3 for the printed
+    noise, not
+        proved for either noise) or "calibrated" (z standard deviations of the known
+        noise: no theorem).
     failure : chance that an interval misses, in (0, 1), for "theory".
     z : standard deviations, >= 0, for "calibrated".
-    threshold : >= 0; a bin is active if its noisy share times sqrt(n) is above it; None: by
+    threshold : >= 0; a bin is active if its noisy share times sqrt(n) is above it; None:
+    by
         constants.
 
     Returns
@@ -246,8 +253,8 @@ def guarantee(oracle: Oracle, epsilon: float) -> Guarantee:
 
 
 def update_loss(oracle: Oracle) -> float:
-    """Largest loss of a message of Algorithm 3 with symmetric matrix noise: two bins change, each
-    by 1/b_c + sqrt(d) Y/b_v + 1/(2c), on the layer where that is most.
+    """Largest loss of a message of Algorithm 3 with symmetric matrix noise: two bins
+    change, each by 1/b_c + sqrt(d) Y/b_v + 1/(2c), on the layer where that is most.
     """
     vector = max(
         math.sqrt(oracle.d) * min(h + 1, 2) / b for h, b in enumerate(oracle.vector_scale)
@@ -255,10 +262,10 @@ def update_loss(oracle: Oracle) -> float:
     return 2.0 * (1 / oracle.count_scale + vector + 0.5 / oracle.matrix_scale)
 
 
-# Noise of one user's message, and the sum of the noises of n users drawn at once: n Laplace
-# variables are the difference of two Gamma(n) variables, and n Wishart matrices with d+1 degrees of
-# freedom are one with n(d+1).  Differences of Gamma(n) lose 1e-16 n absolutely: 1e-7 of a standard
-# deviation at n = 1e18.
+# Noise of one user's message, and the sum of the noises of n users drawn at once: n
+# Laplace variables are the difference of two Gamma(n) variables, and n Wishart matrices
+# with d+1 degrees of freedom are one with n(d+1).  Differences of Gamma(n) lose 1e-16 n
+# absolutely: 1e-7 of a standard deviation at n = 1e18.
 
 
 @jit
@@ -273,10 +280,11 @@ def laplace_sum(rng, n, scale):
 def add_matrix_noise(rng, n, scale, one_sided, root, out):
     """out (d, d) <- out + the sum of the matrix noises of n users.
 
-    One noise is W - W' with W, W' ~ Wishart_d(d+1, scale I) independent, or as printed W less its
-    mean; root (d, d) is overwritten.  The density of W is proportional to exp(-tr W / (2 scale)),
-    so that of W - W' changes by at most a factor exp(m / (2 scale)) when it is moved by a matrix of
-    nuclear norm m.  W less its mean has a support that moves with the data: no epsilon holds.
+    One noise is W - W' with W, W' ~ Wishart_d(d+1, scale I) independent, or as printed W
+    less its mean; root (d, d) is overwritten.  The density of W is proportional to
+    exp(-tr W / (2 scale)), so that of W - W' changes by at most a factor exp(m / (2
+    scale)) when it is moved by a matrix of nuclear norm m.  W less its mean has a support
+    that moves with the data: no epsilon holds.
     """
     degrees = float(n) * (out.shape[0] + 1)
     add_wishart(rng, degrees, scale, root, out)
@@ -287,9 +295,9 @@ def add_matrix_noise(rng, n, scale, one_sided, root, out):
         add_wishart(rng, degrees, -scale, root, out)
 
 
-# The tree of bins.  Layers count from 0.  Nodes of one layer are neighbours in memory: M children
-# of every active node of the layer above.  Node b of layer h holds vectors whose residual has norm
-# in (gamma^(-k-1), gamma^-k], where k = (b - start[h]) mod M.
+# The tree of bins.  Layers count from 0.  Nodes of one layer are neighbours in memory: M
+# children of every active node of the layer above.  Node b of layer h holds vectors whose
+# residual has norm in (gamma^(-k-1), gamma^-k], where k = (b - start[h]) mod M.
 
 # columns of Tree.link
 PARENT = 0
@@ -307,9 +315,9 @@ SLOPE = 5
 class Tree(NamedTuple):
     """Row b of every array belongs to node b; the last row is the root.
 
-    link: parent; first child, -1 if none; 1 if the node has a model.  stat: noisy number of users
-    c; noisy interval statistic; top eigenvalue s; coefficient t of the model theta = t u;
-    half-width flat + slope |u'phi|.
+    link: parent; first child, -1 if none; 1 if the node has a model.  stat: noisy number
+    of users c; noisy interval statistic; top eigenvalue s; coefficient t of the model
+    theta = t u; half-width flat + slope |u'phi|.
     """
 
     start: np.ndarray  # (d+1,) first node of every layer; start[h+1] is one past layer h
@@ -353,9 +361,11 @@ def tree_of(f, i):
 
 @jit
 def open_layer(oracle, tree, h):
-    """Give every active node of the layer above M children of layer h, with all statistics zero.
+    """Give every active node of the layer above M children of layer h, with all
+    statistics zero.
 
-    With h = 0 the tree is cut down to its root, whose frame is the identity, and its children.
+    With h = 0 the tree is cut down to its root, whose frame is the identity, and its
+    children.
     """
     root = tree.link.shape[0] - 1
     first, last = (root, root + 1) if h == 0 else (tree.start[h - 1], tree.start[h])
@@ -387,7 +397,8 @@ def edge_of(oracle, tree, h, b):
 
 @jit
 def bin_index(oracle, length):
-    """max {k <= M : length <= gamma^-k}; the tolerance 1e-9 keeps exact powers in their own bin."""
+    """max {k <= M : length <= gamma^-k}; the tolerance 1e-9 keeps exact powers in their
+    own bin."""
     if not length > 0.0:
         return oracle.M
     k = math.floor(-math.log(length) / oracle.log_gamma + 1e-9)
@@ -403,10 +414,12 @@ def child_bin(oracle, tree, node, residual):
 
 @jit
 def walk(oracle, tree, h, phi, residual):
-    """Figure 2: the node of layer h < d that phi falls in, or for h = d that of layer d - 1.
+    """Figure 2: the node of layer h < d that phi falls in, or for h = d that of layer d -
+    1.
 
-    Returns (node, prediction and half-width gathered on the way); residual (d,) <- what is left of
-    phi.  node is -1 where a bin on the way has no model, or what is left is too short for any bin.
+    Returns (node, prediction and half-width gathered on the way); residual (d,) <- what
+    is left of phi.  node is -1 where a bin on the way has no model, or what is left is
+    too short for any bin.
     """
     node = tree.link.shape[0] - 1
     prediction = 0.0
@@ -432,16 +445,17 @@ def walk(oracle, tree, h, phi, residual):
     )
 
 
-# A user's message: Algorithm 3 (LPLR-UPDATE) in stage 2h, lines 4 to 7 of Algorithm 5 (LPLR-CI) in
-# stage 2h + 1.
+# A user's message: Algorithm 3 (LPLR-UPDATE) in stage 2h, lines 4 to 7 of Algorithm 5
+# (LPLR-CI) in stage 2h + 1.
 
 
 @jit
 def add_statistics(oracle, tree, b, residual, users, labels, prediction):
-    """Algorithm 3, lines 3 to 5: users with this residual are added to node b, without noise.
+    """Algorithm 3, lines 3 to 5: users with this residual are added to node b, without
+    noise.
 
-    labels is the sum of theirs.  y_h = y - clip(prediction) lies in [-2, 2]: the clip bounds what
-    one user can change.
+    labels is the sum of theirs.  y_h = y - clip(prediction) lies in [-2, 2]: the clip
+    bounds what one user can change.
     """
     if oracle.clip:
         prediction = min(max(prediction, -1.0), 1.0)
@@ -452,7 +466,8 @@ def add_statistics(oracle, tree, b, residual, users, labels, prediction):
 
 @jit
 def add_error(tree, h, b, residual, users, eta):
-    """Algorithm 5, line 6: each user adds eta |u'phi| / sqrt(s) to node b of layer h, if active."""
+    """Algorithm 5, line 6: each user adds eta |u'phi| / sqrt(s) to node b of layer h, if
+    active."""
     if tree.link[b, ACTIVE] == 1:
         reach = abs(dot(tree.frame[b, h], residual)) / math.sqrt(tree.stat[b, VALUE])
         tree.stat[b, ERROR] += users * eta * reach
@@ -462,10 +477,10 @@ def add_error(tree, h, b, residual, users, eta):
 def add_noise(oracle, tree, stage, n, rng):
     """The noise of n users' messages about every node of the stage's layer.
 
-    A node's vectors are at most `edge` long, so their noise is that of `noise_scales`, which is for
-    vectors of norm at most 1, times edge (vectors) or edge^2 (matrices).  Where n > 1 users are
-    drawn at once, vectors and matrices of nodes below the threshold get no noise: it is independent
-    of everything else, and nobody reads them.
+    A node's vectors are at most `edge` long, so their noise is that of `noise_scales`,
+    which is for vectors of norm at most 1, times edge (vectors) or edge^2 (matrices).
+    Where n > 1 users are drawn at once, vectors and matrices of nodes below the threshold
+    get no noise: it is independent of everything else, and nobody reads them.
     """
     h = stage // 2
     for b in range(tree.start[h], tree.start[h + 1]):
@@ -504,12 +519,14 @@ def send(oracle, tree, stage, phi, y, rng, residual):
     add_noise(oracle, tree, stage, 1, rng)
 
 
-# What the server makes of the sums: Algorithm 4 (LPLR-PCR) and Algorithm 5, lines 9 to 17.
+# What the server makes of the sums: Algorithm 4 (LPLR-PCR) and Algorithm 5, lines 9 to
+# 17.
 
 
 @jit
 def fit_node(oracle, tree, h, b, n):
-    """Algorithm 4: direction, eigenvalue and coefficient of node b after n users; or inactive.
+    """Algorithm 4: direction, eigenvalue and coefficient of node b after n users; or
+    inactive.
 
     The frame of b <- the directions above it, its own, then the other eigenvectors.
     """
@@ -551,7 +568,8 @@ def fit_node(oracle, tree, h, b, n):
 
 @jit
 def fit_width(oracle, tree, h, b, n):
-    """Algorithm 5, lines 9 to 16: the half-width's coefficients of an active node b of layer h."""
+    """Algorithm 5, lines 9 to 16: the half-width's coefficients of an active node b of
+    layer h."""
     edge = edge_of(oracle, tree, h, b)
     count = tree.stat[b, COUNT]
     value = tree.stat[b, VALUE]
@@ -589,14 +607,16 @@ def close_stage(oracle, tree, stage, n):
             fit_width(oracle, tree, h, b, n)
 
 
-# Algorithm 2 (LPLR): 2d stages of n users each; Algorithm 6 (LPLR-AGGREGATE): predictions.
+# Algorithm 2 (LPLR): 2d stages of n users each; Algorithm 6 (LPLR-AGGREGATE):
+# predictions.
 
 
 @jit
 def receive(oracle, tree, user, n, phi, y, rng, residual):
     """The message of user number `user` (from 0, of 2dn) to the oracle: phi (d,), y.
 
-    The last user of a stage closes it.  Users after 2dn, and those of stage 1, are not asked.
+    The last user of a stage closes it.  Users after 2dn, and those of stage 1, are not
+    asked.
     """
     stage = user // n
     if stage >= 2 * oracle.d:
@@ -611,7 +631,8 @@ def receive(oracle, tree, user, n, phi, y, rng, residual):
 
 @jit
 def fit_messages(oracle, tree, phi, y, rng):
-    """Algorithm 2 on users phi (N, d), y (N,), N // (2d) in each stage; the tree is overwritten."""
+    """Algorithm 2 on users phi (N, d), y (N,), N // (2d) in each stage; the tree is
+    overwritten."""
     residual = np.empty(oracle.d)
     n = phi.shape[0] // (2 * oracle.d)
     for user in range(2 * oracle.d * n):
@@ -619,7 +640,8 @@ def fit_messages(oracle, tree, phi, y, rng):
 
 
 def fit_users(oracle: Oracle, phi, y, rng: np.random.Generator) -> Tree:
-    """A tree fitted by Algorithm 2 to users phi (N, d), y (N,), message by message, in their order.
+    """A tree fitted by Algorithm 2 to users phi (N, d), y (N,), message by message, in
+    their order.
 
     Raises ValueError on NaN, ||phi|| > 1, |y| > 1, or fewer than 2d users.
     """
@@ -643,7 +665,8 @@ def need_ball(name: str, rows) -> None:
 
 @jit
 def predict(oracle, tree, phi, residual):
-    """Algorithm 6: (estimate in [-1, 1], half-width) at phi; (0, 0) at the dummy phi = 0."""
+    """Algorithm 6: (estimate in [-1, 1], half-width) at phi; (0, 0) at the dummy phi =
+    0."""
     b, prediction, eta = walk(oracle, tree, oracle.d, phi, residual)
     if b < 0:
         eta = min(oracle.cap, eta + norm(residual))  # nothing is known about the residual
@@ -652,14 +675,16 @@ def predict(oracle, tree, phi, residual):
 
 @jit
 def interval(oracle, tree, phi, residual):
-    """`predict`, or (0, ||phi||) if its half-width is no less: |f*| <= ||phi|| is always true."""
+    """`predict`, or (0, ||phi||) if its half-width is no less: |f*| <= ||phi|| is always
+    true."""
     f, width = predict(oracle, tree, phi, residual)
     length = norm(phi)
     return (0.0, length) if width >= length else (f, width)
 
 
 def intervals(oracle: Oracle, tree: Tree, points):
-    """Estimates and half-widths (0 and ||phi|| where trivial), each (n,), at points (n, d)."""
+    """Estimates and half-widths (0 and ||phi|| where trivial), each (n,), at points (n,
+    d)."""
     points = np.ascontiguousarray(points, dtype=float)
     residual = np.empty(oracle.d)
     return tuple(np.array([interval(oracle, tree, x, residual) for x in points]).T)
@@ -669,14 +694,14 @@ def intervals(oracle: Oracle, tree: Tree, points):
 def is_fitted(tree):
     """Whether the first layer has a model.
 
-    Without one the interval is (0, ||phi||) everywhere, which eliminates no arm: no upper end is
-    below 0, and no lower end above it.
+    Without one the interval is (0, ||phi||) everywhere, which eliminates no arm: no upper
+    end is below 0, and no lower end above it.
     """
     return tree.link[: tree.start[1], ACTIVE].sum() > 0
 
 
-# Algorithm 1 (RegCB.Elimination, simplified): epoch tau = 1, 2, ... has 2^tau n0 rounds.  What
-# follows up to `Params` serves every oracle.
+# Algorithm 1 (RegCB.Elimination, simplified): epoch tau = 1, 2, ... has 2^tau n0 rounds.
+# What follows up to `Params` serves every oracle.
 
 
 def n_epochs(T: int, n0: int) -> int:
@@ -706,7 +731,8 @@ def next_round(s, n0):
 
 @jit
 def eliminate(f, width, alive):
-    """Line 8: arms whose upper end f + width is below the largest lower end leave alive (K,)."""
+    """Line 8: arms whose upper end f + width is below the largest lower end leave alive
+    (K,)."""
     best = -math.inf
     for k in range(alive.shape[0]):
         if alive[k] == 1:
@@ -728,7 +754,8 @@ def random_arm(alive, rng):
 
 
 def need_horizon(d, T, K, n0):
-    """(d, T, K, n0), checked: T >= 4d rounds with K >= 1 arms; epoch tau has 2^tau n0 >= 2d."""
+    """(d, T, K, n0), checked: T >= 4d rounds with K >= 1 arms; epoch tau has 2^tau n0 >=
+    2d."""
     d = need_int("d", d, 1, MAX_DIMENSION)
     T = need_int("T", T, 4 * d, MAX_USERS)
     K = need_int("K", K, 1, WIDEST)
@@ -781,7 +808,8 @@ def oracle_index(p, epoch, k):
 
 @jit
 def select(p, s, X, rng):
-    """Algorithm 1, lines 6 to 10: a random arm of X (K, d) that no finished epoch eliminates."""
+    """Algorithm 1, lines 6 to 10: a random arm of X (K, d) that no finished epoch
+    eliminates."""
     s.alive[:] = 1  # line 6
     for epoch in range(s.epoch[0]):
         if not (p.per_action or is_fitted(tree_of(s.forest, epoch))):

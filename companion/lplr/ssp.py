@@ -1,14 +1,14 @@
 """Elimination with sufficient statistics perturbation (SSP): what LPLR improves on.
 
-Its regret is of order T^(3/4) in the worst case.  Every user sends phi phi' and y phi once, with
-noise; epsilon = inf is least squares without privacy.
+Its regret is of order T^(3/4) in the worst case.  Every user sends phi phi' and y phi
+once, with noise; epsilon = inf is least squares without privacy.
 
-Source: the local version of Shariff and Sheffet (2018), as Section 2.2 of the LPLR paper says; the
-bandit is Algorithm 1 of that paper.
-Privacy: local, delta = 0; neighbours: replace the user's (x, a, y).  Half of epsilon is for the
-matrix (nuclear sensitivity 2, Wishart scale c = 2/epsilon, loss 2/(2c)), half for the vector (L1
-sensitivity 2 sqrt(d), Laplace scale 4 sqrt(d)/epsilon).  Each user sends one message.
-Records outside the unit ball or [-1, 1] are clipped before anything else.
+Source: the local version of Shariff and Sheffet (2018), as Section 2.2 of the LPLR paper
+says; the bandit is Algorithm 1 of that paper.
+Privacy: local, delta = 0; neighbours: replace the user's (x, a, y).  Half of epsilon is
+for the matrix (nuclear sensitivity 2, Wishart scale c = 2/epsilon, loss 2/(2c)), half for
+the vector (L1 sensitivity 2 sqrt(d), Laplace scale 4 sqrt(d)/epsilon).  Each user sends
+one message. Records outside the unit ball or [-1, 1] are clipped before anything else.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Model(NamedTuple):
 
 
 def ssp_params(d: int, epsilon: float = 1.0, z: float | None = None) -> Oracle:
-    """The oracle for epsilon in [1e-100, inf] (inf: least squares); z >= 0 (None: 3, 4 for inf)."""
+    """The oracle for epsilon in [1e-100, inf] (inf: least squares); z >= 0 (None: 3, 4
+    for inf)."""
     d = need_int("d", d, 1, lplr.MAX_DIMENSION)
     epsilon = lplr.need_budget(epsilon)
     z = (4.0 if epsilon == math.inf else 3.0) if z is None else need_float("z", z, 0.0)
@@ -112,7 +113,8 @@ def ssp_noise(oracle, model, n, rng):
 
 @jit
 def ssp_receive(oracle, model, user, n, phi, y, rng):
-    """Message of user number `user` (from 0, of n), added to the statistics; the last one fits."""
+    """Message of user number `user` (from 0, of n), added to the statistics; the last one
+    fits."""
     if user == 0:
         model.vec[:] = 0.0
         model.mat[:] = 0.0
@@ -125,10 +127,12 @@ def ssp_receive(oracle, model, user, n, phi, y, rng):
 
 @jit
 def ssp_fit(oracle, model, n):
-    """Elimination oracle after n users: V = mat + ridge I, eigenvalues at least a tenth of it.
+    """Elimination oracle after n users: V = mat + ridge I, eigenvalues at least a tenth
+    of it.
 
-    theta_hat - theta = V^-1 (vector noise + label noise - (matrix noise + ridge) theta).  The ridge
-    is z standard deviations of the matrix noise, w is z of vector and matrix noise together.
+    theta_hat - theta = V^-1 (vector noise + label noise - (matrix noise + ridge) theta).
+    The ridge is z standard deviations of the matrix noise, w is z of vector and matrix
+    noise together.
     """
     root = math.sqrt(n)
     ridge = max(
@@ -152,7 +156,8 @@ def ssp_fit(oracle, model, n):
 
 @jit
 def ssp_interval(oracle, model, phi):
-    """(estimate in [-1, 1], half-width) at phi; (0, ||phi||) where the half-width is no less.
+    """(estimate in [-1, 1], half-width) at phi; (0, ||phi||) where the half-width is no
+    less.
 
     The half-width is (w + ridge) ||V^-1 phi|| for noise and ridge, as ||theta|| <= 1, and
     z sqrt(phi'V^-1 phi) for the labels.
@@ -218,7 +223,8 @@ def select(p, s, X, rng):
 
 @jit
 def update(p, s, arm, x, r, rng):
-    """The user's message to the epoch's oracle; nobody would use that of the last epoch."""
+    """The user's message to the epoch's oracle; nobody would use that of the last
+    epoch."""
     length = lplr.epoch_length(p.n0, s.epoch[0])
     y, _ = clip_to_ball(x, r, s.x)
     if s.begin[0] + length < p.T:

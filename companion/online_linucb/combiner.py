@@ -1,30 +1,30 @@
 """Online LinUCB without a horizon, and the combiner of several Online LinUCBs.
 
-Algorithm 9 starts Algorithm 1 anew for 1, 2, 4, 8, ... rounds.  Epoch m plays 2^m rounds with the
-experts, width and clip of horizon 2^m and with the extra perturbation Delta_m^2 = 2^(-m k) wherever
-lambda_min <= 2^(-m k).
+Algorithm 9 starts Algorithm 1 anew for 1, 2, 4, 8, ... rounds.  Epoch m plays 2^m rounds
+with the experts, width and clip of horizon 2^m and with the extra perturbation Delta_m^2
+= 2^(-m k) wherever lambda_min <= 2^(-m k).
 
-Algorithm 2 is UCB over M base learners, each an Algorithm 1 or 9 with its own state, which promises
-a regret of L_i n^alpha_i after n rounds.  By its line numbers:
+Algorithm 2 is UCB over M base learners, each an Algorithm 1 or 9 with its own state,
+which promises a regret of L_i n^alpha_i after n rounds.  By its line numbers:
     4       all base learners are active
-    9, 10   i = argmax of the mean noisy reward + min(1, (promise + concentration)/n_i) - R_i/T
-    13, 14  base learner i serves the user, who sends the noisy pair
+    9, 10   i = argmax of the mean noisy reward + min(1, (promise + concentration)/n_i) -
+    R_i/T 13, 14  base learner i serves the user, who sends the noisy pair
     16..19  i alone learns from the pair
     20, 21  i is dropped if sum(its mean so far - its reward) >= promise + concentration
 
-Source: "Improved rate for locally differentially private linear bandits", Algorithms 9 and 2, the
-latter after Cutkosky et al. (2020); constants of Theorem 4.1 with P = P' = 1.
-Privacy: neighbours, model and calibration of `online_linucb`.  A user is in one epoch, is asked
-once, by one base learner, and sends the same message as there; which one asks follows from earlier
-messages.  So nothing composes, and the guarantee is that of one message, which all base learners
-share.
-Differs, Algorithm 9: the last of the EPOCHS = 40 epochs (10^12 rounds) does not end.  What an epoch
-learned is forgotten at its end, as in the paper, though messages could be used again at no privacy
-cost.
-Differs, Algorithm 2: line 9 uses n_i before it is known: here it is that before the round, and
-n_i = 0 means +infinity (ties: smallest R_i).  The inner logarithm is at least 1.  The last base
-learner is never dropped.  The default constants are practical ones: with those of the theorem R_i/T
-is far above any reward, so that R_i alone decides.
+Source: "Improved rate for locally differentially private linear bandits", Algorithms 9
+and 2, the latter after Cutkosky et al. (2020); constants of Theorem 4.1 with P = P' = 1.
+Privacy: neighbours, model and calibration of `online_linucb`.  A user is in one epoch, is
+asked once, by one base learner, and sends the same message as there; which one asks
+follows from earlier messages.  So nothing composes, and the guarantee is that of one
+message, which all base learners share.
+Differs, Algorithm 9: the last of the EPOCHS = 40 epochs (10^12 rounds) does not end.
+What an epoch learned is forgotten at its end, as in the paper, though messages could be
+used again at no privacy cost.
+Differs, Algorithm 2: line 9 uses n_i before it is known: here it is that before the
+round, and n_i = 0 means +infinity (ties: smallest R_i).  The inner logarithm is at least
+1.  The last base learner is never dropped.  The default constants are practical ones:
+with those of the theorem R_i/T is far above any reward, so that R_i alone decides.
 """
 
 import math
@@ -54,7 +54,8 @@ from companion.validate import (
     shown,
 )
 
-# --- Algorithm 9: epochs of 1, 2, 4, ... rounds ---------------------------------------------------
+# --- Algorithm 9: epochs of 1, 2, 4, ... rounds
+# ---------------------------------------------------
 
 EPOCHS = 40
 
@@ -109,7 +110,8 @@ def epoch_params(p, m):
 
 
 def init_anytime(p: AnytimeParams) -> AnytimeState:
-    """State before the first round, with room for the epoch that has most learning rates."""
+    """State before the first round, with room for the epoch that has most learning
+    rates."""
     run = init_epoch(epoch_params(p, int(np.argmax(p.n_rates))))
     reset(epoch_params(p, 0), run)
     return AnytimeState(np.zeros(1, np.int64), np.zeros(1, np.int64), run)
@@ -123,7 +125,8 @@ def select_anytime(p, s, X, rng):
 
 @jit
 def update_anytime(p, s, arm, x, r, rng):
-    """Algorithm 1 learns from reward r on context x (d,); it is reset where an epoch ends."""
+    """Algorithm 1 learns from reward r on context x (d,); it is reset where an epoch
+    ends."""
     m = s.epoch[0]
     update_in_epoch(epoch_params(p, m), s.run, arm, x, r, rng)
     s.t[0] += 1
@@ -150,10 +153,12 @@ def anytime_linucb(
 
     Parameters
     ----------
-    d, epsilon, delta, calibration, universe, learner, ball : as in `online_linucb`; without noise
+    d, epsilon, delta, calibration, universe, learner, ball : as in `online_linucb`;
+    without noise
         there is no perturbation.
     k : power of the perturbation, above 0.
-    lambda_min : in [0, 1], a known lower bound on the least eigenvalue of E[x x'] of the played
+    lambda_min : in [0, 1], a known lower bound on the least eigenvalue of E[x x'] of the
+    played
         contexts (0: nothing is known, every epoch perturbs).
     width : function (sigma, horizon) of an epoch; None: as in `online_linucb`.
     clip : function (sigma, jitter, d) of an epoch; None: `practical_clip`.
@@ -200,7 +205,8 @@ def anytime_linucb(
     )
 
 
-# --- Algorithm 2: UCB over base learners ----------------------------------------------------------
+# --- Algorithm 2: UCB over base learners
+# ----------------------------------------------------------
 
 
 class Constants(NamedTuple):
@@ -213,9 +219,11 @@ class Constants(NamedTuple):
 
 
 def theory_constants(d: int, T: int, epsilon: float, failure: float, M=None) -> Constants:
-    """Constants of Theorem 4.1 for M base learners (None: the theorem's ceil(log2(T)/8) + 1).
+    """Constants of Theorem 4.1 for M base learners (None: the theorem's ceil(log2(T)/8) +
+    1).
 
-    d >= 1, T >= 2, epsilon in (0, inf), failure in (0, 1).  Raises ValueError on anything else.
+    d >= 1, T >= 2, epsilon in (0, inf), failure in (0, 1).  Raises ValueError on anything
+    else.
 
     >>> (theory_constants(5, 20000, 1.0, 0.1).R / 20000).round(1).tolist()
     [36.9, 6.1, 3.2]
@@ -275,7 +283,8 @@ class State(NamedTuple):
 
 
 def init(p: Params) -> State:
-    """State before the first round (lines 2 to 5): base learners at their start, all active."""
+    """State before the first round (lines 2 to 5): base learners at their start, all
+    active."""
     M = len(p.bases)
     return State(
         t=np.zeros(1, np.int64),
@@ -290,7 +299,8 @@ def init(p: Params) -> State:
 
 @jit
 def promise(p, i, n):
-    """Regret that base learner i promises after n >= 1 rounds, plus the rewards' concentration."""
+    """Regret that base learner i promises after n >= 1 rounds, plus the rewards'
+    concentration."""
     spread = n * (1.0 + p.sigma * p.sigma)
     log = 3.0 * math.log(p.T) + math.log(
         p.L.shape[0] * max(math.log(spread), 1.0) / p.failure
@@ -300,8 +310,8 @@ def promise(p, i, n):
 
 @jit
 def choose(p, s):
-    """Lines 9, 10: the active base learner of the largest bound, +infinity if it was never asked;
-    the smaller R_i on ties."""
+    """Lines 9, 10: the active base learner of the largest bound, +infinity if it was
+    never asked; the smaller R_i on ties."""
     best = -np.inf
     chosen = -1
     for i in range(p.L.shape[0]):
@@ -319,8 +329,9 @@ def choose(p, s):
 
 @jit
 def record(p, s, i, y):
-    """Lines 16 to 21: count noisy reward y of base learner i; drop i if its rewards fell below its
-    own mean so far by `promise` (regret bound and concentration) or more in total."""
+    """Lines 16 to 21: count noisy reward y of base learner i; drop i if its rewards fell
+    below its own mean so far by `promise` (regret bound and concentration) or more in
+    total."""
     mean = s.total[i] / s.counts[i] if s.counts[i] > 0 else 0.0
     s.excess[i] += mean - y
     s.counts[i] += 1
@@ -338,7 +349,8 @@ def select(p, s, X, rng):
 
 @jit
 def update(p, s, arm, x, r, rng):
-    """The serving one learns from reward r on context x (d,); then the next one is chosen."""
+    """The serving one learns from reward r on context x (d,); then the next one is
+    chosen."""
     i = s.serving[0]
     update_anytime(p.bases[i], s.bases[i], arm, x, r, rng)
     record(p, s, i, s.bases[i].run.message[p.d])
@@ -350,7 +362,8 @@ play = plain_loop(select, update)
 
 
 def need_bases(bases, T: int):
-    """Parameters of base learners in the form of Algorithm 9; ValueError if they do not match."""
+    """Parameters of base learners in the form of Algorithm 9; ValueError if they do not
+    match."""
     params = []
     for i, b in enumerate(bases):
         q = getattr(b, "params", None)
@@ -376,7 +389,8 @@ def need_bases(bases, T: int):
 
 
 def need_promises(L, alpha, R, M: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(L, alpha, R) as arrays (M,): L > 0, alpha in (0, 1), R >= 0; a number stands for all M."""
+    """(L, alpha, R) as arrays (M,): L > 0, alpha in (0, 1), R >= 0; a number stands for
+    all M."""
     L, alpha, R = (
         np.full(M, need_float(name, v)) if np.isscalar(v) else need_array(name, v, (M,))
         for name, v in (("L", L), ("alpha", alpha), ("R", R))
@@ -402,12 +416,15 @@ def combiner(
 
     Parameters
     ----------
-    bases : policies made by `online_linucb` or `anytime_linucb`, with the same d, noise and
+    bases : policies made by `online_linucb` or `anytime_linucb`, with the same d, noise
+    and
         guarantee.
     T : horizon in rounds, at least 2.
-    constants : "practical"; or "theory", `theory_constants` for the base learners' epsilon, where
+    constants : "practical"; or "theory", `theory_constants` for the base learners'
+    epsilon, where
         L, alpha and R are not read, and the first base learner is taken for Algorithm 9.
-    L, alpha, R : L > 0, alpha in (0, 1) (None: 3/4 for Algorithm 9, 1/2 for the others) and
+    L, alpha, R : L > 0, alpha in (0, 1) (None: 3/4 for Algorithm 9, 1/2 for the others)
+    and
         R >= 0, numbers, or sequences with one number per base learner.
     p : multiple of the concentration term, at least 0.
     failure : in (0, 1); None: 1/T.

@@ -1,16 +1,18 @@
-"""Errors-in-variables ridge: the messages of Online LinUCB, a closed form for the learner.
+"""Errors-in-variables ridge: the messages of Online LinUCB, a closed form for the
+learner.
 
-The user sends x and y with Gaussian noise, as in `online_linucb`.  The server knows how much energy
-the noise on x brings into the Gram matrix and subtracts it: A = sum(x x' - sigma^2 I), b = sum x y
-over the noisy pairs.  Then (A + lambda_t I)^-1 b is ridge regression without attenuation, and the
-policy is optimistic around it.
-Source: an ablation of ours for the online-LinUCB paper, which minimises the same corrected loss
-online; estimator of Fuller (1987), section 2.2.
-Privacy: neighbours, model and calibration of `online_linucb`: nothing but its message is released.
-Width: radius of LinUCB at ridge lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t).  With n the
-noise on x, a message adds to A the errors x n' + n x' (of size sigma) and n n' - sigma^2 I (of size
-sigma^2); t of them grow like sqrt(t).  The radius is proved for sigma = 0 only.  A + lambda_t I may
-still be indefinite; `optimistic_arm` then takes a negative x' V^-1 x as 0.
+The user sends x and y with Gaussian noise, as in `online_linucb`.  The server knows how
+much energy the noise on x brings into the Gram matrix and subtracts it: A = sum(x x' -
+sigma^2 I), b = sum x y over the noisy pairs.  Then (A + lambda_t I)^-1 b is ridge
+regression without attenuation, and the policy is optimistic around it.
+Source: an ablation of ours for the online-LinUCB paper, which minimises the same
+corrected loss online; estimator of Fuller (1987), section 2.2.
+Privacy: neighbours, model and calibration of `online_linucb`: nothing but its message is
+released. Width: radius of LinUCB at ridge lambda_t = ridge + shift (sigma^2 + sigma)
+sqrt(d t).  With n the noise on x, a message adds to A the errors x n' + n x' (of size
+sigma) and n n' - sigma^2 I (of size sigma^2); t of them grow like sqrt(t).  The radius is
+proved for sigma = 0 only.  A + lambda_t I may still be indefinite; `optimistic_arm` then
+takes a negative x' V^-1 x as 0.
 """
 
 from typing import Literal, NamedTuple
@@ -113,7 +115,8 @@ def corrected_ridge(
     Parameters
     ----------
     d, T, epsilon, delta, calibration, universe : as in `online_linucb`.
-    ridge, shift : lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t); ridge > 0, shift >= 0.
+    ridge, shift : lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t); ridge > 0, shift
+    >= 0.
     noise : R >= 0, sub-Gaussian scale of the rewards.
     theta_bound : S >= 0, bound on the norm of theta.
     failure : in (0, 1), chance that some confidence set misses theta; None: 1/(T + 1).

@@ -1,8 +1,8 @@
 """What the chapter measures besides regret, and the paper's closed forms.
 
-Source: "Improved rate for locally differentially private linear bandits", Section 3.1, Lemmas 3.3
-and H.6, Theorems 3.4 and C.2, Corollaries 3.6 and C.1, Table 1; `oracle_loss` is a comparison of
-ours.
+Source: "Improved rate for locally differentially private linear bandits", Section 3.1,
+Lemmas 3.3 and H.6, Theorems 3.4 and C.2, Corollaries 3.6 and C.1, Table 1; `oracle_loss`
+is a comparison of ours.
 """
 
 import numpy as np
@@ -14,7 +14,8 @@ from companion.simulate import trace
 
 
 def with_noise(sigma: float, d: int, T: int, delta: float) -> Policy:
-    """Online LinUCB with OGD whose messages carry noise sigma, for the rates in T, d and the noise.
+    """Online LinUCB with OGD whose messages carry noise sigma, for the rates in T, d and
+    the noise.
 
     The budget is the one for which the paper's formula gives sigma.
     """
@@ -38,9 +39,11 @@ def minimisers(
     n: int,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Minimisers of the squared and of the corrected loss over n noisy pairs, times theta.
+    """Minimisers of the squared and of the corrected loss over n noisy pairs, times
+    theta.
 
-    Contexts are uniform on the unit sphere; every coordinate and the reward have noise sigma.
+    Contexts are uniform on the unit sphere; every coordinate and the reward have noise
+    sigma.
     """
     x = rng.standard_normal((n, len(theta)))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -53,7 +56,8 @@ def minimisers(
 
 
 def needed_width(env, policy, T: int, seed: int) -> float:
-    """Largest distance of theta* from the centre in the norm of V, over 200 rounds of one run."""
+    """Largest distance of theta* from the centre in the norm of V, over 200 rounds of one
+    run."""
     need = 0.0
     for _, s, X, mu, _ in trace(env, policy, T, seed, max(1, T // 200)):
         gap = np.linalg.lstsq(X[-1], mu[-1], rcond=None)[0] - s.centre
@@ -62,11 +66,12 @@ def needed_width(env, policy, T: int, seed: int) -> float:
 
 
 def proof_terms(env, policy, T: int, seed: int) -> np.ndarray:
-    """What the proof of Theorem 3.4 adds up, over one run: regret, signal, noise, Q_T, potential.
+    """What the proof of Theorem 3.4 adds up, over one run: regret, signal, noise, Q_T,
+    potential.
 
-    With gap = theta_t - theta*, u the clean action and x the noisy one: signal, sum of <u, gap>^2;
-    noise, sum of <x - u, gap>^2; Q_T, sum of ||gap||^2; potential, sum of min(1, u'V^-1 u) with V
-    as it was before the round.
+    With gap = theta_t - theta*, u the clean action and x the noisy one: signal, sum of
+    <u, gap>^2; noise, sum of <x - u, gap>^2; Q_T, sum of ||gap||^2; potential, sum of
+    min(1, u'V^-1 u) with V as it was before the round.
     """
     s = policy.init(policy.params)
     total = np.zeros(5)
@@ -85,10 +90,12 @@ def proof_terms(env, policy, T: int, seed: int) -> np.ndarray:
 
 
 def learner_regret(maler, sigma: float, T: int, rng: np.random.Generator) -> np.ndarray:
-    """Cumulative (realised regret, linearised regret, squared distance to theta*), (T, 3).
+    """Cumulative (realised regret, linearised regret, squared distance to theta*), (T,
+    3).
 
-    The online learner sees noisy pairs: contexts uniform on the unit sphere, rewards signs with
-    mean <x, theta*>, theta* = 1/sqrt(d) in every coordinate; so S = I/d and mu = 2/d.
+    The online learner sees noisy pairs: contexts uniform on the unit sphere, rewards
+    signs with mean <x, theta*>, theta* = 1/sqrt(d) in every coordinate; so S = I/d and mu
+    = 2/d.
     """
     d = maler.d
     theta = np.ones(maler.d) / np.sqrt(maler.d)
@@ -114,8 +121,9 @@ def learner_regret(maler, sigma: float, T: int, rng: np.random.Generator) -> np.
 def oracle_loss(env, T: int, sigmas, rng: np.random.Generator) -> np.ndarray:
     """T times what the arm that an oracle prefers loses, for every noise in sigmas.
 
-    It explores T rounds uniformly for free and knows the second moment S of the contexts; from the
-    noisy pairs it estimates theta by S^-1 mean(x y).  One action set of env (fixed, Bernoulli).
+    It explores T rounds uniformly for free and knows the second moment S of the contexts;
+    from the noisy pairs it estimates theta by S^-1 mean(x y).  One action set of env
+    (fixed, Bernoulli).
     """
     X, _, mu = next(env.blocks(1, rng))
     K, d = X[0].shape
@@ -142,10 +150,11 @@ def figure_one_arms(K: int, d: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def least_eigenvalues(policy, K: int, sizes, T: int, seed: int):
-    """Table 1: {M: least eigenvalues, per round, of the mean of x x' over M runs, (groups, T)}.
+    """Table 1: {M: least eigenvalues, per round, of the mean of x x' over M runs,
+    (groups, T)}.
 
-    max(sizes) runs share theta but not the action set, rewards are Bernoulli; they are cut into as
-    many disjoint groups of M as there are, for every M in sizes.
+    max(sizes) runs share theta but not the action set, rewards are Bernoulli; they are
+    cut into as many disjoint groups of M as there are, for every M in sizes.
     """
     rng = np.random.default_rng(seed)
     d = policy.params.d
@@ -172,11 +181,13 @@ def least_eigenvalues(policy, K: int, sizes, T: int, seed: int):
     return least
 
 
-# --- closed forms of the paper, at D = 1 and Delta = 0 -------------------------------------------
+# --- closed forms of the paper, at D = 1 and Delta = 0
+# -------------------------------------------
 
 
 def theory_clip(sigma: float, T: int, failure: float) -> float:
-    """Corollary C.1 with its universal constant set to 1: a bound on every gradient of the run."""
+    """Corollary C.1 with its universal constant set to 1: a bound on every gradient of
+    the run."""
     log = np.log(2.0 * T / failure)
     return 8.0 * np.sqrt(2.0 * log) * sigma + 10.0 * log * sigma**2 + 4.0
 
@@ -188,10 +199,11 @@ def theory_width_and_clip(
     delta: float,
     noise: float = 0.5,
 ):
-    """Algorithm 1 with OGD as the theory has it: {"width": Lemma 3.3's, "clip": Corollary C.1's}.
+    """Algorithm 1 with OGD as the theory has it: {"width": Lemma 3.3's, "clip": Corollary
+    C.1's}.
 
-    With the paper's noise, failure 1/T, gamma = 1, M_T from Lemma H.6 and the trivial Q_T <= 4 T.
-    What the lemma prints for the noise is sqrt(ln(1/delta))/epsilon, not sigma.
+    With the paper's noise, failure 1/T, gamma = 1, M_T from Lemma H.6 and the trivial Q_T
+    <= 4 T. What the lemma prints for the noise is sqrt(ln(1/delta))/epsilon, not sigma.
 
     >>> round(theory_width_and_clip(5, 20_000, 0.2, 0.1)["width"])
     14167
@@ -206,7 +218,8 @@ def theory_width_and_clip(
 
 
 def strong_bounds(maler, mu: float, T: int, failure: float) -> tuple[float, float]:
-    """Theorem C.2 for a mu-strongly convex expected loss: bounds on its regret and on Q_T.
+    """Theorem C.2 for a mu-strongly convex expected loss: bounds on its regret and on
+    Q_T.
 
     The second, on Q_T = sum ||theta_t - theta*||^2, is 2/mu times the first.
     """
@@ -222,7 +235,8 @@ def strong_bounds(maler, mu: float, T: int, failure: float) -> tuple[float, floa
 def display_3_6(d, T, epsilon, delta, lambda_min, noise=0.5, clip=None) -> float:
     """Corollary 3.6 before its last inequality, failure 1/T, its O at constant 1.
 
-    H contains the bound G on gradients, clip(sigma) at the paper's noise (None: Corollary C.1's).
+    H contains the bound G on gradients, clip(sigma) at the paper's noise (None: Corollary
+    C.1's).
     """
     sigma = gaussian_scale(epsilon, delta, 2.0, "classical-unchecked")  # line 2
     G = theory_clip(sigma, T, 1.0 / T) if clip is None else clip(sigma)

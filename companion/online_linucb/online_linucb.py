@@ -1,10 +1,11 @@
-"""Online LinUCB under local differential privacy: noise on action and reward, an online learner.
+"""Online LinUCB under local differential privacy: noise on action and reward, an online
+learner.
 
-The user plays the action of largest upper confidence bound, adds Gaussian noise to the action x and
-the reward y, and sends only the noisy pair.  On the server an online learner (Maler, or gradient
-descent) minimises the squared loss of the noisy pair minus sigma^2 ||theta||^2, the bias that the
-noise on x causes.  The confidence ellipsoid's centre is a ridge regression on the learner's
-predictions <theta_t, x~>, not on the noisy rewards.
+The user plays the action of largest upper confidence bound, adds Gaussian noise to the
+action x and the reward y, and sends only the noisy pair.  On the server an online learner
+(Maler, or gradient descent) minimises the squared loss of the noisy pair minus sigma^2
+||theta||^2, the bias that the noise on x causes.  The confidence ellipsoid's centre is a
+ridge regression on the learner's predictions <theta_t, x~>, not on the noisy rewards.
 
 Algorithm 1, by its line numbers; V_0 = I, u_0 = 0, theta_1 = 0:
     8, 9    x_t = argmax <x, V^-1 u> + beta ||x||_(V^-1)           user
@@ -14,20 +15,20 @@ Algorithm 1, by its line numbers; V_0 = I, u_0 = 0, theta_1 = 0:
     17      theta_(t+1) <- the experts' prediction after g
     19      V += x~ x~', u += <theta_t, x~> x~
 
-Source: "Improved rate for locally differentially private linear bandits", Algorithm 1 with Maler
-(Algorithms 5 to 8, after Wang, Lu and Zhang 2020); with epsilon = inf Algorithm 4, whose width is
-that of Theorem A.2.
-Privacy: local; neighbours replace one user's record (x, y).  The pair is one Gaussian release of
-L2 sensitivity 2 sqrt2 (ball) or sqrt3 (offset sphere), with sigma from the exact curve of Balle and
-Wang.  Every user sends one message, so nothing composes; all else is computed from messages but
-`State.clipped`, an exact count for experiments, which must not be released.
-calibration="paper" is 2 sqrt(2 ln(1.25/delta))/epsilon on each of x and y, as if each were released
-alone: too little in the ball (2 < 2 sqrt2), enough on the offset sphere (2 > sqrt3), by a formula
-proved for epsilon <= 1.  The guarantee says what it really gives.
-Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm 1 does
-not clip).  Width and G take practical forms by default: with those of the theory the policy plays
-nearly at random.  Priors, which the paper leaves open, are Maler's; Algorithm 7's constant, printed
-as 2/(G D), is Maler's 1/(8 G D).
+Source: "Improved rate for locally differentially private linear bandits", Algorithm 1
+with Maler (Algorithms 5 to 8, after Wang, Lu and Zhang 2020); with epsilon = inf
+Algorithm 4, whose width is that of Theorem A.2.
+Privacy: local; neighbours replace one user's record (x, y).  The pair is one Gaussian
+release of L2 sensitivity 2 sqrt2 (ball) or sqrt3 (offset sphere), with sigma from the
+exact curve of Balle and Wang.  Every user sends one message, so nothing composes; all
+else is computed from messages but `State.clipped`, an exact count for experiments, which
+must not be released. calibration="paper" is 2 sqrt(2 ln(1.25/delta))/epsilon on each of x
+and y, as if each were released alone: too little in the ball (2 < 2 sqrt2), enough on the
+offset sphere (2 > sqrt3), by a formula proved for epsilon <= 1.  The guarantee says what
+it really gives. Differs: gradients are clipped to G (appendix B calls G "the clipping
+constant", Algorithm 1 does not clip).  Width and G take practical forms by default: with
+those of the theory the policy plays nearly at random.  Priors, which the paper leaves
+open, are Maler's; Algorithm 7's constant, printed as 2/(G D), is Maler's 1/(8 G D).
 """
 
 import math
@@ -52,11 +53,13 @@ from companion.kernels.mechanisms import add_gaussian, clip_record
 from companion.kernels.ucb import optimistic_arm
 from companion.validate import LARGEST, need_choice, need_float, need_int, need_positive
 
-# --- calibration --------------------------------------------------------------------------------
+# --- calibration
+# --------------------------------------------------------------------------------
 
 
 def pair_noise(epsilon: float, delta: float, calibration: str, universe: str):
-    """(sigma, Guarantee) of the pair (x, y) with Gaussian noise: nothing else is released."""
+    """(sigma, Guarantee) of the pair (x, y) with Gaussian noise: nothing else is
+    released."""
     # Line 2 prints one block's sensitivity, 2, for each of the two blocks.
     return gaussian_release(
         "local",
@@ -70,17 +73,20 @@ def pair_noise(epsilon: float, delta: float, calibration: str, universe: str):
 
 
 def practical_width(sigma: float, T: int, factor: float = 10.0) -> float:
-    """factor * sigma * sqrt(ln T): tuned; the theory needs sigma sqrt(T) ||theta - theta*||."""
+    """factor * sigma * sqrt(ln T): tuned; the theory needs sigma sqrt(T) ||theta -
+    theta*||."""
     return factor * sigma * np.sqrt(np.log(T))
 
 
 def practical_clip(sigma: float, jitter: float, d: int, factor: float = 10.0) -> float:
-    """factor times the typical norm of a gradient, 2 (sigma^2 + Delta^2) sqrt(2 d) + 2."""
+    """factor times the typical norm of a gradient, 2 (sigma^2 + Delta^2) sqrt(2 d) +
+    2."""
     return factor * (2.0 * (sigma**2 + jitter) * np.sqrt(2.0 * d) + 2.0)
 
 
 def regret_bound(maler, T: int) -> float:
-    """Lemma H.6 for convex losses: regret of Maler after T rounds; the diameter is 2 D."""
+    """Lemma H.6 for convex losses: regret of Maler after T rounds; the diameter is 2
+    D."""
     return (2.0 * np.log(3.0) + 1.5) * maler.gradient * 2.0 * maler.ball * np.sqrt(T)
 
 
@@ -93,7 +99,8 @@ def conversion_width(maler, T: int, noise: float = 0.5, failure: float = 0.01) -
     return float(np.sqrt(2.0 + 2.0 * M + 32.0 * noise**2 * log))
 
 
-# --- Maler, or its convex expert alone -----------------------------------------------------------
+# --- Maler, or its convex expert alone
+# -----------------------------------------------------------
 
 LEARNERS = ("maler", "ogd")
 # 1/2 min(1/(8 G_l D), 1), surrogates' bound G_l = 7/(50 D)
@@ -101,8 +108,8 @@ NEWTON = 0.5 * 1.0 / (8.0 * 7.0 / 50.0)
 
 
 class Maler(NamedTuple):
-    """Parameters of Maler; without learning rates only the convex expert is left, which is online
-    gradient descent with step 2D/(G sqrt t)."""
+    """Parameters of Maler; without learning rates only the convex expert is left, which
+    is online gradient descent with step 2D/(G sqrt t)."""
 
     d: int  # dimension
     T: int  # horizon
@@ -135,7 +142,8 @@ def maler_params(
     ball: float = 1.0,
     gradient: float,
 ) -> Maler:
-    """Parameters of a learner of `LEARNERS` with D = ball in [1e-30, 1e30], or ValueError."""
+    """Parameters of a learner of `LEARNERS` with D = ball in [1e-30, 1e30], or
+    ValueError."""
     need_choice("learner", learner, LEARNERS)
     n = int(np.ceil(0.5 * np.log2(T))) + 1 if learner == "maler" else 0
     return Maler(
@@ -199,7 +207,8 @@ def update_experts(p, s, g):
 
 @jit
 def reweigh(p, s, g):
-    """Algorithm 5: log_w <- log_w - surrogate loss of every expert, normalised to sum 1."""
+    """Algorithm 5: log_w <- log_w - surrogate loss of every expert, normalised to sum
+    1."""
     n = p.n
     G = p.gradient
     eta = convex_rate(p)
@@ -246,7 +255,8 @@ def step_convex(p, x, g, t):
 
 @jit
 def step_strong(p, x, eta, g, theta, t):
-    """Algorithm 8: projected step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (x - theta)."""
+    """Algorithm 8: projected step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (x -
+    theta)."""
     c = 2.0 * eta * eta * p.gradient * p.gradient
     for j in range(p.d):
         x[j] -= (eta * g[j] + c * (x[j] - theta[j])) / (c * t)
@@ -255,7 +265,8 @@ def step_strong(p, x, eta, g, theta, t):
 
 @jit
 def step_newton(p, s, i, g):
-    """Algorithm 7: online Newton step of expert i in the norm of S, projected in that norm."""
+    """Algorithm 7: online Newton step of expert i in the norm of S, projected in that
+    norm."""
     x = s.newton[i]
     eta = s.rates[i]
     grad = s.work[0]
@@ -290,7 +301,8 @@ def predict(p, s):
         s.theta[j] /= total
 
 
-# --- Algorithm 1 --------------------------------------------------------------------------------
+# --- Algorithm 1
+# --------------------------------------------------------------------------------
 
 
 class Params(NamedTuple):
@@ -361,10 +373,12 @@ def randomize(p, x, y, rng, message):
 
 @jit
 def gradient(p, x, y, theta, out):
-    """Line 14: out <- gradient of the corrected loss, clipped to norm G; returns <x, theta>.
+    """Line 14: out <- gradient of the corrected loss, clipped to norm G; returns <x,
+    theta>.
 
-    The loss is (<x, theta> - y)^2 - sigma^2 ||theta||^2.  The extra perturbation Delta^2 of x is
-    not subtracted: the Delta^2 ||theta||^2 that it leaves makes the expected loss strongly convex.
+    The loss is (<x, theta> - y)^2 - sigma^2 ||theta||^2.  The extra perturbation Delta^2
+    of x is not subtracted: the Delta^2 ||theta||^2 that it leaves makes the expected loss
+    strongly convex.
     """
     prediction = dot(x, theta)
     for i in range(p.d):
@@ -412,13 +426,16 @@ def online_linucb(
     ----------
     d : dimension of a context, in [1, 10,000].
     T : horizon in rounds, at least 1.
-    epsilon, delta : budget of a user's record; epsilon in (0, inf], delta in (0, 1).  epsilon = inf
+    epsilon, delta : budget of a user's record; epsilon in (0, inf], delta in (0, 1).
+    epsilon = inf
         gives the non-private Algorithm 4.
     calibration : "corrected" or "paper", see the module.
-    universe : "ball" (||x|| <= 1, |y| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= y <= 1);
+    universe : "ball" (||x|| <= 1, |y| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= y
+    <= 1);
         records outside are clipped into it and counted in `State.clipped`.
     learner : "maler" or "ogd".
-    width : radius beta >= 0 of the ellipsoid; None: `practical_width`, or Theorem A.2's without
+    width : radius beta >= 0 of the ellipsoid; None: `practical_width`, or Theorem A.2's
+    without
         noise.
     clip : bound G > 0 on gradients; None: `practical_clip`.
     jitter : Delta^2 >= 0, variance of the extra perturbation of x.

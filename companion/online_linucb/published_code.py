@@ -1,19 +1,26 @@
 """What the program behind Figure 1 of the online-LinUCB paper ran.
 
-Source: the public program of Chowdhury and Zhou (2022), whose setting and baselines it copies.
+Source: the public program of Chowdhury and Zhou (2022), whose setting and baselines it
+copies.
 
 Its departures from the published mechanisms are kept:
-1. contexts have norm sqrt2 (x = (v, 1), ||v|| = 1), the noise is scaled as if they had norm 1; the
+1. contexts have norm sqrt2 (x = (v, 1), ||v|| = 1), the noise is scaled as if they had
+norm 1; the
    first d arms are replaced by e_i + e_d (i < d) and e_d;
-2. the two statistics x x' and r x are each noised with the full budget, and the Gaussian scale
+2. the two statistics x x' and r x are each noised with the full budget, and the Gaussian
+scale
    lacks its factor sqrt2;
-3. "JDP" draws floor(ln T) + 1 noise matrices once and adds the first floor(ln(1 + t)) + 1 of them
-   to the exact statistics: a natural logarithm where a binary tree has log2, and noise that stays
-   the same between two changes, so that two consecutive releases differ by one user's exact data;
-4. "SDP vector": users draw Bin(floor(b), 1/4) noise, the analyser subtracts b/4 as if it were
+3. "JDP" draws floor(ln T) + 1 noise matrices once and adds the first floor(ln(1 + t)) + 1
+of them
+   to the exact statistics: a natural logarithm where a binary tree has log2, and noise
+   that stays the same between two changes, so that two consecutive releases differ by one
+   user's exact data;
+4. "SDP vector": users draw Bin(floor(b), 1/4) noise, the analyser subtracts b/4 as if it
+were
    Bin(b, 1/4);
-5. the width is the same for every noise, and NaN widths (indefinite matrices) are chosen first.
-No guarantee is attached to 3 and 4; that of the others is computed for the statistics' sensitivity
+5. the width is the same for every noise, and NaN widths (indefinite matrices) are chosen
+first. No guarantee is attached to 3 and 4; that of the others is computed for the
+statistics' sensitivity
 2 sqrt3 at norm sqrt2.
 """
 
@@ -75,7 +82,8 @@ class Arms(NamedTuple):
     d: int = 5
 
     def blocks(self, T: int, rng: np.random.Generator):
-        """Yield (X, R, mu), Bernoulli rewards; theta and arms are new in every repetition."""
+        """Yield (X, R, mu), Bernoulli rewards; theta and arms are new in every
+        repetition."""
         K = self.K
         d = self.d
         theta = np.empty(d)
@@ -107,7 +115,8 @@ def init(p: Params) -> State:
 
 @jit
 def select(p, s, X, rng):
-    """First row of X with the largest score, where NaN counts as largest (departure 5)."""
+    """First row of X with the largest score, where NaN counts as largest (departure
+    5)."""
     best = -np.inf
     arm = 0
     for k in range(X.shape[0]):
@@ -136,7 +145,8 @@ def collect(p, s, x, r, rng):
 
 @jit
 def add_noise(p, G, b, rng):
-    """(N + N')/2 onto G: standard deviation sigma on the diagonal, sigma/sqrt2 off it; N onto b."""
+    """(N + N')/2 onto G: standard deviation sigma on the diagonal, sigma/sqrt2 off it; N
+    onto b."""
     add_symmetric_gaussian(rng, p.sigma, G)
     for i in range(p.d):
         b[i] += p.sigma * rng.standard_normal()
@@ -144,7 +154,8 @@ def add_noise(p, G, b, rng):
 
 @jit
 def count(p, v, rng):
-    """What an entry v of one user's statistics adds to the sum, before any Gaussian noise.
+    """What an entry v of one user's statistics adds to the sum, before any Gaussian
+    noise.
 
     In the vector protocol (departure 4) a user sends bits, and the analyser estimates v.
     """
@@ -156,7 +167,8 @@ def count(p, v, rng):
 
 @jit
 def refit(p, s, t):
-    """New model after t rounds; JDP adds its first floor(ln(1 + t)) + 1 noises (departure 3)."""
+    """New model after t rounds; JDP adds its first floor(ln(1 + t)) + 1 noises (departure
+    3)."""
     live = int(math.log(1.0 + t)) + 1 if p.kind == JDP else 0
     A = s.work[: p.d]
     square = s.work[p.d : 2 * p.d]
@@ -176,7 +188,8 @@ def refit(p, s, t):
 
 @jit
 def update(p, s, arm, x, r, rng):
-    """Learn from reward r on context x (d,) of norm 1, stretched to the program's norm."""
+    """Learn from reward r on context x (d,) of norm 1, stretched to the program's
+    norm."""
     if s.t[0] == 0 and p.kind == JDP:
         for m in range(s.noise_b.shape[0]):
             add_noise(p, s.noise_G[m], s.noise_b[m], rng)
@@ -195,7 +208,8 @@ play = plain_loop(select, update)
 def scales(kind: str, d: int, T: int, epsilon: float, delta: float, batch: int):
     """(noise per entry sigma, Gamma, g, b) of the program for one of KINDS.
 
-    Gamma bounds the noise in the Gram matrix of T rounds; ridge and width are made from it.
+    Gamma bounds the noise in the Gram matrix of T rounds; ridge and width are made from
+    it.
     """
     sigma = 0.0
     gamma = 1.0
@@ -227,7 +241,8 @@ def baseline(
     delta: float,
     batch: int = 20,
 ) -> Policy:
-    """One of KINDS as the program ran it, on contexts of norm 1 in R^d, d >= 2, for T >= 2 rounds.
+    """One of KINDS as the program ran it, on contexts of norm 1 in R^d, d >= 2, for T >=
+    2 rounds.
 
     Raises ValueError on an unknown kind or budget, or a d, T or batch out of range.
     """
@@ -263,7 +278,8 @@ def baseline(
             play=play,
             guarantee=NO_PRIVACY,
         )
-    # What is private by itself stays so behind a shuffler; departures 3 and 4 guarantee nothing.
+    # What is private by itself stays so behind a shuffler; departures 3 and 4 guarantee
+    # nothing.
     local = kind in ("LDP", "SDP (amplification)")
     true = privacy.gaussian_epsilon(delta, sigma, SENSITIVITY) if local else np.inf
     guarantee = Guarantee(

@@ -1,9 +1,10 @@
-"""Worlds of generalized linear rewards: the paper's own stream, and three families of ours.
+"""Worlds of generalized linear rewards: the paper's own stream, and three families of
+ours.
 
-Rewards are Bernoulli with mean mean(x'theta).  Source: Section 8 of the paper; its numbers for
-kappa come out with the stream of the public program of Sawarni et al. (2024) (`paper_world`).
-Its direction of theta is a normalised point of the cube, not uniform on the sphere as the paper
-says.
+Rewards are Bernoulli with mean mean(x'theta).  Source: Section 8 of the paper; its
+numbers for kappa come out with the stream of the public program of Sawarni et al. (2024)
+(`paper_world`). Its direction of theta is a normalised point of the cube, not uniform on
+the sphere as the paper says.
 """
 
 from typing import NamedTuple
@@ -23,7 +24,8 @@ KINDS = ("ball", "spiked", "rotating")
 
 @jit
 def ball_arms(rng, X):
-    """X (n, K, d) <- uniform in the unit ball: a normal direction, then a radius u^(1/d)."""
+    """X (n, K, d) <- uniform in the unit ball: a normal direction, then a radius
+    u^(1/d)."""
     for t in range(X.shape[0]):
         for k in range(X.shape[1]):
             x = X[t, k]
@@ -38,7 +40,8 @@ def ball_arms(rng, X):
 
 @jit
 def spiked_arms(rng, X):
-    """X (n, K, d) <- arms within 0.05 of 0.9 e_1; with chance 0.05 one of them is 0.9 e_j."""
+    """X (n, K, d) <- arms within 0.05 of 0.9 e_1; with chance 0.05 one of them is 0.9
+    e_j."""
     K = X.shape[1]
     d = X.shape[2]
     for t in range(X.shape[0]):
@@ -79,7 +82,8 @@ def draw(rng, mu, R):
 
 
 class Fixed(NamedTuple):
-    """One theta and one sequence of contexts in every repetition; only the rewards are new."""
+    """One theta and one sequence of contexts in every repetition; only the rewards are
+    new."""
 
     X: np.ndarray
     theta: np.ndarray
@@ -110,7 +114,8 @@ def curvature(link: int, X: np.ndarray, theta: np.ndarray):
 
 
 def fixed(X: np.ndarray, theta: np.ndarray, link: int) -> Fixed:
-    """`Fixed` with its means, from contexts X (T, K, d) in the unit ball and theta (d,)."""
+    """`Fixed` with its means, from contexts X (T, K, d) in the unit ball and theta
+    (d,)."""
     mu = np.empty(X.shape[:2])
     means(link, theta, X, mu)
     return Fixed(
@@ -129,10 +134,11 @@ def paper_world(
     K: int = 20,
     seed: int = PAPER_SEED,
 ) -> Fixed:
-    """The paper's stream, `Fixed`: arms uniform in the ball, theta of norm theta_bound > 0.
+    """The paper's stream, `Fixed`: arms uniform in the ball, theta of norm theta_bound >
+    0.
 
-    T, d, K >= 1; link "logistic" or "probit"; seed of the public program's generator.  Raises
-    ValueError on anything else.
+    T, d, K >= 1; link "logistic" or "probit"; seed of the public program's generator.
+    Raises ValueError on anything else.
     """
     T = need_int("T", T, 1)
     d = need_int("d", d, 1)
@@ -147,8 +153,9 @@ def paper_world(
 
 
 def idle_regret(fixed: Fixed, T: int, how: str) -> np.ndarray:
-    """Exact cumulative regret (T,) of one who never learns in a `Fixed` world: how "random" plays
-    an arm at random (in expectation), "longest" the longest arm.  ValueError on anything else."""
+    """Exact cumulative regret (T,) of one who never learns in a `Fixed` world: how
+    "random" plays an arm at random (in expectation), "longest" the longest arm.
+    ValueError on anything else."""
     T = need_int("T", T, 1, len(fixed.X))
     need_choice("how", how, ("random", "longest"))
     mu = fixed.mu[:T]
@@ -158,7 +165,8 @@ def idle_regret(fixed: Fixed, T: int, how: str) -> np.ndarray:
 
 
 class World(NamedTuple):
-    """A family of `KINDS`; theta (and the arms, but for "rotating") are new in every repetition."""
+    """A family of `KINDS`; theta (and the arms, but for "rotating") are new in every
+    repetition."""
 
     kind: str
     K: int
@@ -167,7 +175,8 @@ class World(NamedTuple):
     theta_bound: float  # norm of theta; of each coordinate for "rotating"
 
     def theta(self, rng: np.random.Generator):
-        """Uniform on the sphere; for "rotating" plus or minus theta_bound in every coordinate."""
+        """Uniform on the sphere; for "rotating" plus or minus theta_bound in every
+        coordinate."""
         theta = np.empty(self.d)
         if self.kind == "rotating":
             return self.theta_bound * (2.0 * rng.integers(0, 2, self.d) - 1.0)
@@ -213,12 +222,13 @@ def world(
 ) -> World:
     """A `World`: kind "ball", "spiked" or "rotating" (two arms, whatever K says).
 
-    d >= 1 (spiked: 2 to 40); theta_bound > 0; link "logistic" or "probit"; K >= 1.  Raises
-    ValueError on anything else.
+    d >= 1 (spiked: 2 to 40); theta_bound > 0; link "logistic" or "probit"; K >= 1.
+    Raises ValueError on anything else.
     """
     kind = need_choice("kind", kind, KINDS)
     link = need_bernoulli_link(link)
-    # within 0.05 of 0.9 in each of d coordinates: 0.95^2 + (d - 1) 0.05^2 <= 1 up to d = 40
+    # within 0.05 of 0.9 in each of d coordinates: 0.95^2 + (d - 1) 0.05^2 <= 1 up to d =
+    # 40
     d = need_int("d", d, 2 if kind == "spiked" else 1, 40 if kind == "spiked" else None)
     K = 2 if kind == "rotating" else need_int("K", K, 1)
     return World(

@@ -1,8 +1,10 @@
-"""What the chapters measure of whole runs: figures, coverage, leaks, terms of proofs; closed forms.
+"""What the chapters measure of whole runs: figures, coverage, leaks, terms of proofs;
+closed forms.
 
-Source: Joint-DP GLM and ShuffleGLM of Sarmasarkar's paper, with constants of this book's; the
-theory's universal constants are set to 1.
-Everything random comes from the seeds that are passed; `simulate.parallel_map` spreads repetitions.
+Source: Joint-DP GLM and ShuffleGLM of Sarmasarkar's paper, with constants of this book's;
+the theory's universal constants are set to 1.
+Everything random comes from the seeds that are passed; `simulate.parallel_map` spreads
+repetitions.
 """
 
 import math
@@ -67,7 +69,8 @@ def _fit_counts(env, policy, T, seed):
     return np.concatenate(gaps).sum(), state.fits.copy(), state.explored.sum(), first
 
 
-# --- the paper's line-ups -----------------------------------------------------------------------
+# --- the paper's line-ups
+# -----------------------------------------------------------------------
 
 
 def lineup(d: int, T: int, delta: float, choices, **model):
@@ -90,11 +93,13 @@ def lineup(d: int, T: int, delta: float, choices, **model):
     return [p.renamed(name) for p, name in zip(policies, names, strict=True)]
 
 
-# --- what the widths of ShuffleGLM cover --------------------------------------------------------
+# --- what the widths of ShuffleGLM cover
+# --------------------------------------------------------
 
 
 class Coverage(NamedTuple):
-    """Several runs of a ShuffleGLM up to its last batch, and what it says of fresh contexts."""
+    """Several runs of a ShuffleGLM up to its last batch, and what it says of fresh
+    contexts."""
 
     # (n, M - 1) arms whose score is within the width of that batch, share
     inside: np.ndarray
@@ -107,7 +112,8 @@ class Coverage(NamedTuple):
 
 
 def coverage(env, policy, T: int, seeds, fresh=400, executor=None) -> Coverage:
-    """`Coverage` of a ShuffleGLM in a `World`, a run per seed, on the streams of `simulate`."""
+    """`Coverage` of a ShuffleGLM in a `World`, a run per seed, on the streams of
+    `simulate`."""
     jobs = [(env, policy, T, s, fresh) for s in need_seeds(seeds)]
     return Coverage(
         *map(np.array, zip(*parallel_map(_coverage, jobs, executor), strict=True))
@@ -148,17 +154,20 @@ def _coverage(env, policy, T, seed, fresh):
     return inside, heavy.mean(), excess, np.array(left), lost.mean()
 
 
-# --- Table 2: RS-GLinUCB as its public program ran it -------------------------------------------
+# --- Table 2: RS-GLinUCB as its public program ran it
+# -------------------------------------------
 #
-# The matrix at the last fit is the *same array* as the running one, which is updated in place, so
-# det H never exceeds 1.5 det H again.  The second estimate is fitted exactly once, right after the
-# warm-up, on the few rows of the warm-up, while the width uses the current H.  In the long run
-# regret is linear, with a slope that depends on luck.  Source: Sawarni et al. (2024).
+# The matrix at the last fit is the *same array* as the running one, which is updated in
+# place, so det H never exceeds 1.5 det H again.  The second estimate is fitted exactly
+# once, right after the warm-up, on the few rows of the warm-up, while the width uses the
+# current H.  In the long run regret is linear, with a slope that depends on luck.
+# Source: Sawarni et al. (2024).
 
 
 @jit
 def aliased_select(p, s, X, rng):
-    """As `rs_glinucb.select`, with one fit of all rows, and the width from the running matrix."""
+    """As `rs_glinucb.select`, with one fit of all rows, and the width from the running
+    matrix."""
     forms = np.empty(X.shape[0])
     square, arm = widest(X, s.V_inv, forms)
     s.warm[0] = 1 if square > p.threshold else 0
@@ -186,18 +195,21 @@ def aliased(policy):
     return policy._replace(name="RS-GLinUCB, as run", play=None, select=aliased_select)
 
 
-# --- what attacks find of the printed and of the corrected rule ---------------------------------
+# --- what attacks find of the printed and of the corrected rule
+# ---------------------------------
 
 
-# --- the terms into which the proof of Theorem 6.2 splits regret (Theorem K.1, M.1, P.1, Q.2) ---
+# --- the terms into which the proof of Theorem 6.2 splits regret (Theorem K.1, M.1, P.1,
+# Q.2) ---
 
 
 def proof_terms(env, policy, T: int, seeds, executor=None):
-    """What the proof of Theorem 6.2 adds up, as means over runs of a Joint-DP GLM in a `World`.
+    """What the proof of Theorem 6.2 adds up, as means over runs of a Joint-DP GLM in a
+    `World`.
 
-    Regret in rounds that explore, of the others before the first fit of theta_tau, and after it;
-    both elliptical potentials, without noise, beside 2 d log(1 + n L/(d ridge)) for n rounds and
-    weights up to L; the share of weights above the slope at theta*.
+    Regret in rounds that explore, of the others before the first fit of theta_tau, and
+    after it; both elliptical potentials, without noise, beside 2 d log(1 + n L/(d ridge))
+    for n rounds and weights up to L; the share of weights above the slope at theta*.
     """
     rows = parallel_map(
         _proof_terms,
@@ -249,7 +261,8 @@ def _proof_terms(env, policy, T, seed):
 
 
 def potential(rows: np.ndarray, ridge: float) -> float:
-    """Sum of x' V^-1 x, at most 1 each, over rows x of (n, d), V growing by x x' from ridge I."""
+    """Sum of x' V^-1 x, at most 1 each, over rows x of (n, d), V growing by x x' from
+    ridge I."""
     V_inv = np.eye(rows.shape[1]) / ridge
     work = np.empty(rows.shape[1])
     total = 0.0
@@ -259,18 +272,22 @@ def potential(rows: np.ndarray, ridge: float) -> float:
     return total
 
 
-# --- Lemma S.1: how far a fit is from theta* if its loss is nu above the least one --------------
+# --- Lemma S.1: how far a fit is from theta* if its loss is nu above the least one
+# --------------
 #
-# The loss is L(theta) = sum of b(x'theta) - r x'theta, plus (ridge/2) ||theta||^2, for logistic
-# rewards (R = 1), so that g(theta) = sum of mean x + ridge theta and H* its Hessian at theta*.
+# The loss is L(theta) = sum of b(x'theta) - r x'theta, plus (ridge/2) ||theta||^2, for
+# logistic rewards (R = 1), so that g(theta) = sum of mean x + ridge theta and H* its
+# Hessian at theta*.
 
 
 def fits_with_excess(n: int, d: int, norm, ridge: float, excesses, runs, seed: int):
-    """(share, moved), each (runs, m), for excess losses nu (m,) in one random direction per run.
+    """(share, moved), each (runs, m), for excess losses nu (m,) in one random direction
+    per run.
 
-    n contexts in the unit ball of R^d, ||theta*|| = norm.  share: distance from theta* in the norm
-    of H* over the right side of Lemma S.1, (2 + c)(gamma + sqrt(nu)) + sqrt((2 + c)(gamma^2/
-    sqrt(ridge) + gamma)), with its gamma and c = max |x'(theta - theta*)| as they are; moved:
+    n contexts in the unit ball of R^d, ||theta*|| = norm.  share: distance from theta* in
+    the norm of H* over the right side of Lemma S.1, (2 + c)(gamma + sqrt(nu)) + sqrt((2 +
+    c)(gamma^2/ sqrt(ridge) + gamma)), with its gamma and c = max |x'(theta - theta*)| as
+    they are; moved:
     distance from the minimiser in the same norm.
     """
     rng = np.random.default_rng([seed, 7])
@@ -311,7 +328,8 @@ def _fits(n, d, norm, ridge, excesses, rng):
     return share, moved
 
 
-# --- two parts of Algorithm 2 on their own: the printed optimiser, and both switching rules -----
+# --- two parts of Algorithm 2 on their own: the printed optimiser, and both switching
+# rules -----
 
 
 def mean_loss(X, r, theta):
@@ -321,8 +339,8 @@ def mean_loss(X, r, theta):
 
 
 def descent(X, r, sigma: float, steps: int, eta: float, radius: float, rng):
-    """(mean, last) iterate, each (reps, d), of steps of length eta from 0 on `mean_loss`, projected
-    on a ball; every gradient has noise N(0, sigma^2)."""
+    """(mean, last) iterate, each (reps, d), of steps of length eta from 0 on `mean_loss`,
+    projected on a ball; every gradient has noise N(0, sigma^2)."""
     theta, total = np.zeros((2, len(X), X.shape[2]))
     for _ in range(steps):
         total += theta
@@ -335,11 +353,13 @@ def descent(X, r, sigma: float, steps: int, eta: float, radius: float, rng):
 
 
 def excess_losses(cases, reps: int, seed: int, failure: float = 0.02) -> np.ndarray:
-    """Excess mean loss (reps, m) of Lemma U.4's optimiser, over the least loss in the ball, for
-    cases (n, rho): its noise, step and number of steps at zCDP budget rho (L = 1).
+    """Excess mean loss (reps, m) of Lemma U.4's optimiser, over the least loss in the
+    ball, for cases (n, rho): its noise, step and number of steps at zCDP budget rho (L =
+    1).
 
-    Logistic rewards, theta of norm 1.87 in R^3, contexts on the unit sphere, radius 2.  The least
-    loss is that of 500 steps without noise, of the inverse of the largest curvature, 1/4.
+    Logistic rewards, theta of norm 1.87 in R^3, contexts on the unit sphere, radius 2.
+    The least loss is that of 500 steps without noise, of the inverse of the largest
+    curvature, 1/4.
     """
     rng = np.random.default_rng(seed)
     theta = np.array([1.5, -1.0, 0.5])
@@ -366,7 +386,8 @@ def axis_switches(
     blocks,
     growth=joint.GROWTH,
 ) -> int:
-    """Noise-free switches of the directional rule where contexts are unit vectors of this weight:
+    """Noise-free switches of the directional rule where contexts are unit vectors of this
+    weight:
     each axis for T/d rounds on end if blocks, else all in turn."""
     # the matrix is diagonal
     made = 0
@@ -380,7 +401,8 @@ def axis_switches(
     return made
 
 
-# --- closed forms: (50) to (52) and Section J.1, Lemmas P.4 and U.4, (6) and (122) --------------
+# --- closed forms: (50) to (52) and Section J.1, Lemmas P.4 and U.4, (6) and (122)
+# --------------
 
 
 def printed_ridge(*, d, T, epsilon, delta, failure, kappa_star) -> float:
@@ -402,8 +424,8 @@ def printed_gamma(
     kappa,
     kappa_star,
 ) -> float:
-    """gamma of (52) for rewards in [0, 1]; Criterion I fires at squared widths from 1/(gamma^2
-    kappa) on."""
+    """gamma of (52) for rewards in [0, 1]; Criterion I fires at squared widths from
+    1/(gamma^2 kappa) on."""
     L_T = math.log(T / failure)
     L_d = math.log(1.0 / delta)
     S = theta_bound
@@ -418,8 +440,8 @@ def switches_bound(d: int, t: int, ridge: float, L: float = 1.0) -> float:
 
 
 def printed_tree_rho(epsilon: float, delta: float, kappa_star: float) -> float:
-    """zCDP of tree V under the printed node noise, at its true sensitivity sqrt2: m nodes of
-    1/sigma^2 each, kappa*^2 epsilon^2/(72 log^2(32/delta))."""
+    """zCDP of tree V under the printed node noise, at its true sensitivity sqrt2: m nodes
+    of 1/sigma^2 each, kappa*^2 epsilon^2/(72 log^2(32/delta))."""
     return (kappa_star * epsilon / math.log(32.0 / delta)) ** 2 / 72.0
 
 
@@ -440,9 +462,9 @@ def first_batch(
 def composed(epsilon: float, delta: float, iterations: int) -> float:
     """Epsilon of Algorithm 7's gradients by its own composition theorem.
 
-    Each is (epsilon_0, delta/(N + 1)) with epsilon_0 = epsilon/(2 sqrt(2 N log(1/delta))); N of
-    them leave a slack of delta/(N + 1), and N epsilon_0 (e^epsilon_0 - 1) + epsilon_0 sqrt(2 N
-    log((N + 1)/delta)) (Dwork and Roth 2014, Theorem 3.20).
+    Each is (epsilon_0, delta/(N + 1)) with epsilon_0 = epsilon/(2 sqrt(2 N
+    log(1/delta))); N of them leave a slack of delta/(N + 1), and N epsilon_0 (e^epsilon_0
+    - 1) + epsilon_0 sqrt(2 N log((N + 1)/delta)) (Dwork and Roth 2014, Theorem 3.20).
     """
     N = iterations
     e0 = epsilon / (2.0 * math.sqrt(2.0 * N * math.log(1.0 / delta)))

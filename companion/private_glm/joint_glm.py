@@ -1,21 +1,24 @@
 """Joint-DP GLM: optimism for generalized linear rewards on continually released matrices.
 
-Source: "Shuffle and joint differential privacy for generalized linear contextual bandits",
-Algorithm 2 (accounting: Section 6, Appendix J.3; optimiser: Lemma U.4).
-Privacy: joint (what the *other* users see); neighbours: replace one user's contexts and reward.
-One user (x, r), ||x|| <= 1, r in [0, 1], moves
-    tree V, sum of x x' of the explored rounds, by at most sqrt2 in Frobenius norm, in each of the
+Source: "Shuffle and joint differential privacy for generalized linear contextual
+bandits", Algorithm 2 (accounting: Section 6, Appendix J.3; optimiser: Lemma U.4).
+Privacy: joint (what the *other* users see); neighbours: replace one user's contexts and
+reward. One user (x, r), ||x|| <= 1, r in [0, 1], moves
+    tree V, sum of x x' of the explored rounds, by at most sqrt2 in Frobenius norm, in
+    each of the
         m = floor(log2 T) + 1 nodes that hold the round;
     tree H, sum of w x x' of all others, 0 <= w <= L/e with L = slope(0), by sqrt2 L/e;
-    the sum of gradients of either fit by 2 in each of its steps (the ridge is nobody's data).
-All noise is Gaussian, so releases add up in zCDP.  A user may explore under one data set only, and
-then enters both trees and both fits, each with half of the squared movement or less: `ledgers`.
-Differs (rule "corrected"): an estimate is refreshed when a *released* matrix has outgrown its last
-value, tested before every round, never because some user explored, which is that user's secret.
-Gradients are sums, not means, for the number of explored rounds is secret, too; steps are few,
-preconditioned by a released matrix, and start from the last estimate; the second half of the
-iterates is averaged.  Eigenvalues have floors; the second estimate's constraint set is the ball;
-the reward bound is R = 1.  rule "paper" refreshes as printed, without a guarantee.
+    the sum of gradients of either fit by 2 in each of its steps (the ridge is nobody's
+    data).
+All noise is Gaussian, so releases add up in zCDP.  A user may explore under one data set
+only, and then enters both trees and both fits, each with half of the squared movement or
+less: `ledgers`. Differs (rule "corrected"): an estimate is refreshed when a *released*
+matrix has outgrown its last value, tested before every round, never because some user
+explored, which is that user's secret. Gradients are sums, not means, for the number of
+explored rounds is secret, too; steps are few, preconditioned by a released matrix, and
+start from the last estimate; the second half of the iterates is averaged.  Eigenvalues
+have floors; the second estimate's constraint set is the ball; the reward bound is R = 1.
+rule "paper" refreshes as printed, without a guarantee.
 """
 
 import math
@@ -48,12 +51,14 @@ from companion.validate import (
     need_probability,
 )
 
-# --- hyper-parameters ---------------------------------------------------------------------------
+# --- hyper-parameters
+# ---------------------------------------------------------------------------
 
 
 class Preset(NamedTuple):
-    """What is tuned.  The ridges follow the noise: lambda_V = max(1, a_v N_V sqrt(d/3)), lambda_H =
-    max(1/2, a_h N_H sqrt(d/3)) with N the standard deviation of the noisiest prefix."""
+    """What is tuned.  The ridges follow the noise: lambda_V = max(1, a_v N_V sqrt(d/3)),
+    lambda_H = max(1/2, a_h N_H sqrt(d/3)) with N the standard deviation of the noisiest
+    prefix."""
 
     calibration: str  # of the noise, one of `CALIBRATIONS`
     a_h: float  # multiple of the noise in the ridge of H
@@ -68,9 +73,9 @@ class Preset(NamedTuple):
     share: float = 0.5  # of the budget for the trees; the rest is for the fits
 
 
-# The paper tunes lambda, gamma and beta, and names no values.  `table2` and `fig1` were found by
-# matching the paper's rows; `tight` is what works best here; `explore` makes Criterion I fire.
-# They were chosen on seeds that no experiment of the book uses.
+# The paper tunes lambda, gamma and beta, and names no values.  `table2` and `fig1` were
+# found by matching the paper's rows; `tight` is what works best here; `explore` makes
+# Criterion I fire. They were chosen on seeds that no experiment of the book uses.
 PRESETS = {
     "table2": Preset("paper", a_h=8.0),
     "fig1": Preset("paper", a_h=5.0),
@@ -87,10 +92,12 @@ PRESETS = {
 
 
 def need_preset(preset, **changes) -> Preset:
-    """The `Preset` of this name, or the one given, with these changes; None changes nothing.
+    """The `Preset` of this name, or the one given, with these changes; None changes
+    nothing.
 
-    Raises ValueError by field on values out of range: a_v, a_h, width >= 0; gamma, penalty > 0;
-    steps and cutoffs in [1, 10_000]; share in (0, 1); calibration one of `CALIBRATIONS`.
+    Raises ValueError by field on values out of range: a_v, a_h, width >= 0; gamma,
+    penalty > 0; steps and cutoffs in [1, 10_000]; share in (0, 1); calibration one of
+    `CALIBRATIONS`.
     """
     named = not isinstance(preset, Preset)
     q = PRESETS[need_choice("preset", preset, tuple(PRESETS))] if named else preset
@@ -106,7 +113,8 @@ def need_preset(preset, **changes) -> Preset:
     return q._replace(**scales, **counts, **positive, share=share)
 
 
-# --- accounting: releases with a total rho are as private as one Gaussian release ---------------
+# --- accounting: releases with a total rho are as private as one Gaussian release
+# ---------------
 
 CALIBRATIONS = ("corrected", "rdp", "thirds", "paper")
 SENSITIVITY = 2.0  # of the sum of gradients, to replacing one user
@@ -129,8 +137,8 @@ class Release(NamedTuple):
 
 
 def exact_epsilon(rho: float, delta: float) -> float:
-    """Exact epsilon at delta of Gaussian releases with this total rho >= 0 (Dong, Roth and Su 2022,
-    Corollary 3.3)."""
+    """Exact epsilon at delta of Gaussian releases with this total rho >= 0 (Dong, Roth
+    and Su 2022, Corollary 3.3)."""
     rho = need_float("rho", rho, 0.0, allow_inf=True)
     if rho == math.inf:
         return math.inf
@@ -140,21 +148,24 @@ def exact_epsilon(rho: float, delta: float) -> float:
 
 
 def simple_rho(epsilon: float, delta: float) -> float:
-    """The rho with rho + 2 sqrt(rho log(1/delta)) = epsilon (Bun and Steinke 2016), the conversion
-    of the paper's proofs."""
+    """The rho with rho + 2 sqrt(rho log(1/delta)) = epsilon (Bun and Steinke 2016), the
+    conversion of the paper's proofs."""
     root = math.log(1.0 / delta)
     return (math.sqrt(root + epsilon) - math.sqrt(root)) ** 2
 
 
 def combined_rho(rho_tree: float, rho_fits: float) -> float:
-    """Most that one replaced user can lose of both, if alone she could lose rho_tree and rho_fits.
+    """Most that one replaced user can lose of both, if alone she could lose rho_tree and
+    rho_fits.
 
-    Let c be the cosine of the two contexts.  In units of its bound a leaf is A x x' (0 <= A <= 1)
-    and a gradient a x (|a| <= 1), so the loss is rho_tree (A^2 + B^2 - 2 A B c^2)/2 + rho_fits (a^2
-    + b^2 - 2 a b c)/4.  It is convex in each of A, B, a, b, hence largest at their ends:
+    Let c be the cosine of the two contexts.  In units of its bound a leaf is A x x' (0 <=
+    A <= 1) and a gradient a x (|a| <= 1), so the loss is rho_tree (A^2 + B^2 - 2 A B
+    c^2)/2 + rho_fits (a^2 + b^2 - 2 a b c)/4.  It is convex in each of A, B, a, b, hence
+    largest at their ends:
         A = B = 1:     rho_tree (1 - c^2) + rho_fits (1 + |c|)/2, over 0 <= |c| <= 1
         A = 1, B = 0:  rho_tree/2 + rho_fits (1 + |c|)/2 <= rho_tree/2 + rho_fits
-    Orthogonal contexts move a matrix most, opposite ones a gradient: no user is worst for both.
+    Orthogonal contexts move a matrix most, opposite ones a gradient: no user is worst for
+    both.
     """
     c = min(1.0, rho_fits / (4.0 * rho_tree)) if rho_tree > 0.0 else 1.0
     orthogonal = rho_tree * (1.0 - c * c) + 0.5 * rho_fits * (1.0 + c)
@@ -162,14 +173,16 @@ def combined_rho(rho_tree: float, rho_fits: float) -> float:
 
 
 def rho_budget(epsilon: float, delta: float, calibration: str, share: float = 0.5):
-    """(rho of the trees, rho of the optimisers) that this accounting spends at (epsilon, delta).
+    """(rho of the trees, rho of the optimisers) that this accounting spends at (epsilon,
+    delta).
 
-    epsilon in (0, inf), delta in (0, 1).  calibration "paper": the closed forms, epsilon^2/(144
-    log(3/delta)) and epsilon^2/(144 log(8/delta)); "thirds": `simple_rho` at (epsilon/3, delta/3)
-    for each, as the paper composes; the others divide one total, of which the trees get `share`:
-    "corrected" that at which `combined_rho` is exact, "rdp" the sum of both that the best Renyi
-    order allows, which the paper's remark on its simulations names.  Raises ValueError on anything
-    else.
+    epsilon in (0, inf), delta in (0, 1).  calibration "paper": the closed forms,
+    epsilon^2/(144 log(3/delta)) and epsilon^2/(144 log(8/delta)); "thirds": `simple_rho`
+    at (epsilon/3, delta/3) for each, as the paper composes; the others divide one total,
+    of which the trees get `share`:
+    "corrected" that at which `combined_rho` is exact, "rdp" the sum of both that the best
+    Renyi order allows, which the paper's remark on its simulations names.  Raises
+    ValueError on anything else.
     """
     epsilon, delta = need_budget(epsilon, delta)
     need_choice("calibration", calibration, CALIBRATIONS)
@@ -190,7 +203,8 @@ def rho_budget(epsilon: float, delta: float, calibration: str, share: float = 0.
     return share * rho, (1.0 - share) * rho
 
 
-# --- parameters, and the noise that a budget needs ----------------------------------------------
+# --- parameters, and the noise that a budget needs
+# ----------------------------------------------
 
 GROWTH = 2.0  # of a released matrix between two fits, in the order of matrices
 FALSE_FIT = 0.01  # chance that noise alone lets tr V grow by the guard, once in T rounds
@@ -233,11 +247,13 @@ def leaf_weight(link, score):
 
 
 def ledgers(p: Params) -> dict[str, list[Release]]:
-    """{which user: its releases}: who explores under both data sets, under none, or under one.
+    """{which user: its releases}: who explores under both data sets, under none, or under
+    one.
 
-    Alone in a tree a leaf moves it by 1 or L/e, and alone in a fit a gradient by 1.  As sigma_h =
-    sigma_v L/e, both trees have the same rho = m/sigma_v^2, and who changes sides loses m (1/2 +
-    1/2)/sigma_v^2 there, the same again, and rho/4 in each of the two fits.
+    Alone in a tree a leaf moves it by 1 or L/e, and alone in a fit a gradient by 1.  As
+    sigma_h = sigma_v L/e, both trees have the same rho = m/sigma_v^2, and who changes
+    sides loses m (1/2 + 1/2)/sigma_v^2 there, the same again, and rho/4 in each of the
+    two fits.
     """
     m = tree_levels(p.T)
     root = math.sqrt(2.0)
@@ -302,7 +318,8 @@ def ledgers(p: Params) -> dict[str, list[Release]]:
 
 
 def total_rho(p: Params) -> float:
-    """Total rho of the user who loses most: `combined_rho` where one enters a tree and a fit."""
+    """Total rho of the user who loses most: `combined_rho` where one enters a tree and a
+    fit."""
     if p.sigma_v == 0.0:
         return math.inf
     found = ledgers(p)
@@ -313,8 +330,8 @@ def total_rho(p: Params) -> float:
 
 
 def noise_scales(epsilon: float, delta: float, T: int, link: int, q: Preset):
-    """(sigma_v, sigma_h, sigma of gradients o, of gradients tau): rho = m s^2/(2 sigma^2), solved
-    for sigma."""
+    """(sigma_v, sigma_h, sigma of gradients o, of gradients tau): rho = m s^2/(2
+    sigma^2), solved for sigma."""
     if epsilon == math.inf:
         return 0.0, 0.0, 0.0, 0.0
     rho_tree, rho_fits = rho_budget(epsilon, delta, q.calibration, q.share)
@@ -325,26 +342,31 @@ def noise_scales(epsilon: float, delta: float, T: int, link: int, q: Preset):
 
 
 def guard(d: int, T: int, worst: float) -> float:
-    """Least gain of tr V for a fit of theta_o, from the noise `worst` of an entry of a prefix.
+    """Least gain of tr V for a fit of theta_o, from the noise `worst` of an entry of a
+    prefix.
 
-    The noise of a trace is normal with standard deviation at most sqrt(d) worst, so by the union
-    bound over T rounds it exceeds sqrt(2 log(T/`FALSE_FIT`)) times that with chance `FALSE_FIT` at
-    most.  This is the noise of the gain before the first fit; after it both traces are noisy, and
-    eigenvalues raised to their floor add to either.  Privacy does not depend on the guard.  A fit
-    to noise alone rules out good arms for the rest of the run.
+    The noise of a trace is normal with standard deviation at most sqrt(d) worst, so by
+    the union bound over T rounds it exceeds sqrt(2 log(T/`FALSE_FIT`)) times that with
+    chance `FALSE_FIT` at most.  This is the noise of the gain before the first fit; after
+    it both traces are noisy, and eigenvalues raised to their floor add to either.
+    Privacy does not depend on the guard.  A fit to noise alone rules out good arms for
+    the rest of the run.
     """
     return math.sqrt(2.0 * math.log(T / FALSE_FIT) * d) * worst
 
 
-# --- what is remembered -------------------------------------------------------------------------
+# --- what is remembered
+# -------------------------------------------------------------------------
 
 
 class ContinualSum(NamedTuple):
-    """A matrix sum released after every round; `exact` and `nodes` are secret, the rest is public.
+    """A matrix sum released after every round; `exact` and `nodes` are secret, the rest
+    is public.
 
-    A leaf c x x' is packed with off-diagonal entries times sqrt2, so that Euclidean noise on the
-    packed vector is symmetric noise that is isotropic in Frobenius norm: (Z + Z')/2 for Z with
-    independent entries (Section J.3; Appendix Q prints the same with /sqrt2, twice the variance).
+    A leaf c x x' is packed with off-diagonal entries times sqrt2, so that Euclidean noise
+    on the packed vector is symmetric noise that is isotropic in Frobenius norm: (Z +
+    Z')/2 for Z with independent entries (Section J.3; Appendix Q prints the same with
+    /sqrt2, twice the variance).
     """
 
     nodes: np.ndarray  # (levels, n) noise of the prefix up to each live block
@@ -392,19 +414,21 @@ def init(p) -> State:
     return State(np.zeros(1, np.int64), *matrices, *fits, *rows, *scratch)
 
 
-# --- the released matrices ----------------------------------------------------------------------
+# --- the released matrices
+# ----------------------------------------------------------------------
 
 
 @jit
 def add_leaf(c, x, out):
-    """out (n,) <- out + c x x', packed: x_i^2 and sqrt2 x_i x_j; Frobenius norm is preserved."""
+    """out (n,) <- out + c x x', packed: x_i^2 and sqrt2 x_i x_j; Frobenius norm is
+    preserved."""
     add_packed(c, math.sqrt(2.0), x, out)
 
 
 @jit
 def release_sum(exact, nodes, t, sigma, rng, out):
-    """out <- the exact sum after round t >= 1 with the noise of the tree's live blocks; at sigma 0
-    nothing is drawn."""
+    """out <- the exact sum after round t >= 1 with the noise of the tree's live blocks;
+    at sigma 0 nothing is drawn."""
     copy(exact, out)
     if sigma > 0.0:
         axpy(1.0, nodes[tree.advance(nodes, t, sigma, rng)], out)
@@ -412,8 +436,8 @@ def release_sum(exact, nodes, t, sigma, rng, out):
 
 @jit
 def regularise(released, ridge, value, A, B):
-    """value (d, d) <- ridge I + the released sum, eigenvalues at least ridge/2; A, B (d, d) are
-    overwritten."""
+    """value (d, d) <- ridge I + the released sum, eigenvalues at least ridge/2; A, B (d,
+    d) are overwritten."""
     set_identity(ridge, value)
     unpack(1.0, math.sqrt(0.5), released, value)
     clip_eigenvalues(value, 0.5 * ridge, A, B)
@@ -428,12 +452,14 @@ def loewner_below(M, c, N, A, B):
     return cholesky(A, B)
 
 
-# --- the private optimiser ----------------------------------------------------------------------
+# --- the private optimiser
+# ----------------------------------------------------------------------
 
 
 @jit
 def release_gradient(p, sigma, s, side, theta, rng, gradient):
-    """gradient (d,) <- sum of those of the s.t rounds with s.explored == side, and N(0, sigma^2).
+    """gradient (d,) <- sum of those of the s.t rounds with s.explored == side, and N(0,
+    sigma^2).
 
     A user's (mean - y) x has norm at most 1.
     """
@@ -456,7 +482,8 @@ def private_descent(p, q, s, c, side, theta, rng):
         projected_step(k, q.steps, p.penalty, p.theta_bound, s.P, theta, s.work)
 
 
-# --- the rounds: Algorithm 2 --------------------------------------------------------------------
+# --- the rounds: Algorithm 2
+# --------------------------------------------------------------------
 
 
 @jit
@@ -486,11 +513,12 @@ def may_refresh(fits, cutoff, value, last, A, B):
 def select(p, s, X, rng):
     """Row of X (K, d) to play; the first one on ties.
 
-    If the largest x'V^-1 x reaches the threshold (Criterion I), the arm that has it is explored.
-    Else theta_o rules arms out, and of the rest the one with the largest x'theta_tau +
-    beta sqrt(x'H^-1 x) is played, H as of the last fit of theta_tau.  Before that come noisy
-    refits where a released matrix has outgrown its value at the last one; by the printed rule only
-    that of theta_tau, and only in rounds that do not explore.
+    If the largest x'V^-1 x reaches the threshold (Criterion I), the arm that has it is
+    explored. Else theta_o rules arms out, and of the rest the one with the largest
+    x'theta_tau + beta sqrt(x'H^-1 x) is played, H as of the last fit of theta_tau.
+    Before that come noisy refits where a released matrix has outgrown its value at the
+    last one; by the printed rule only that of theta_tau, and only in rounds that do not
+    explore.
     """
     t = s.t[0]
     # from released matrices alone, before a round's contexts are seen
@@ -567,7 +595,8 @@ def joint_glm(
     width: float | None = None,
     rule: Literal["corrected", "paper"] = "corrected",
 ) -> Policy:
-    """Joint-DP GLM for contexts in the unit ball of R^d and rewards in [0, 1]; others are clipped.
+    """Joint-DP GLM for contexts in the unit ball of R^d and rewards in [0, 1]; others are
+    clipped.
 
     Parameters
     ----------

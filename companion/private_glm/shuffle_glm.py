@@ -1,21 +1,23 @@
 """ShuffleGLM: batches, per-round G-optimal designs, and estimates from shuffled bit sums.
 
-Source: "Shuffle and joint differential privacy for generalized linear contextual bandits",
-Algorithms 1 and 4 to 7.
-Privacy: shuffle (users trust their device and the shuffler); neighbours: replace one user's
-contexts and reward.  A user belongs to one batch and enters its matrix and `steps` gradients, each
-a shuffled vector sum: every coordinate v of a vector in [-L, L]^n is scaled to levels (v + L)/(2
-L), rounded at random and hidden among Bin(b, 1/4) ones.  Replacing a user moves the integers by at
-most `levels` for a gradient (norm at most L = 1), levels/sqrt2 for w x x' with 0 <= w <= L, each
-plus sqrt(n) for the rounding of n coordinates with shared randomness.  Matrix and gradients share
-one zCDP budget; b is proved by `accounting.binomial` for all 1 + steps releases together
-(`calibrated`).  A weight is clipped at Delta = min(slope(0), 1/kappa*), so the sensitivity holds
-for all data, not with high probability under the model (Lemma F.7).
-Differs: batch lengths sum to T; of the confidence widths only the first batch's has sqrt(kappa)
-(`widths`: the paper prints it for all); the optimiser is preconditioned by the released matrix and
-takes `steps` gradients where the paper takes (epsilon n)^2/(d log^3); values are quantised on [0,
-2 L] (the paper: on [0, L], which overflows); eigenvalues have a floor.  Messages are summed in the
-aggregated law (`mechanisms.shuffle_analyse`).
+Source: "Shuffle and joint differential privacy for generalized linear contextual
+bandits", Algorithms 1 and 4 to 7.
+Privacy: shuffle (users trust their device and the shuffler); neighbours: replace one
+user's contexts and reward.  A user belongs to one batch and enters its matrix and `steps`
+gradients, each a shuffled vector sum: every coordinate v of a vector in [-L, L]^n is
+scaled to levels (v + L)/(2 L), rounded at random and hidden among Bin(b, 1/4) ones.
+Replacing a user moves the integers by at most `levels` for a gradient (norm at most L =
+1), levels/sqrt2 for w x x' with 0 <= w <= L, each plus sqrt(n) for the rounding of n
+coordinates with shared randomness.  Matrix and gradients share one zCDP budget; b is
+proved by `accounting.binomial` for all 1 + steps releases together (`calibrated`).  A
+weight is clipped at Delta = min(slope(0), 1/kappa*), so the sensitivity holds for all
+data, not with high probability under the model (Lemma F.7). Differs: batch lengths sum to
+T; of the confidence widths only the first batch's has sqrt(kappa) (`widths`: the paper
+prints it for all); the optimiser is preconditioned by the released matrix and takes
+`steps` gradients where the paper takes (epsilon n)^2/(d log^3); values are quantised on
+[0,
+2 L] (the paper: on [0, L], which overflows); eigenvalues have a floor.  Messages are
+summed in the aggregated law (`mechanisms.shuffle_analyse`).
 """
 
 import functools
@@ -64,7 +66,8 @@ from companion.validate import (
     need_positive,
 )
 
-# --- batches, and the noise that a budget needs in each of them ---------------------------------
+# --- batches, and the noise that a budget needs in each of them
+# ---------------------------------
 
 COIN = 0.25  # chance that a noise bit is one
 UNIT = "user (contexts in the unit ball, reward in [0, 1])"
@@ -91,9 +94,10 @@ FACTORS = (
 def batch_lengths(T: int, M: int, first: int | None = None) -> np.ndarray:
     """Lengths (M,) of the batches of T rounds: B_k = alpha sqrt(B_(k-1)), B_2 = alpha.
 
-    T >= 2, 2 <= M <= T batches; first: length of the first one, 1 <= first <= T - M + 1 (None: 4
-    T^(4/9), at most half).  With alpha all batches sum to T; with the printed one, T^(1/(2(1 -
-    2^(1 - M)))), the last batch alone has T rounds.  Raises ValueError on anything else.
+    T >= 2, 2 <= M <= T batches; first: length of the first one, 1 <= first <= T - M + 1
+    (None: 4 T^(4/9), at most half).  With alpha all batches sum to T; with the printed
+    one, T^(1/(2(1 - 2^(1 - M)))), the last batch alone has T rounds.  Raises ValueError
+    on anything else.
     """
     T = need_int("T", T, 2)
     M = need_int("M", M, 2, T)
@@ -121,7 +125,8 @@ def n_levels(n: int, d: int) -> int:
 
 
 def sensitivity(levels: int, entries: int, ratio: float) -> float:
-    """L2 sensitivity of the integers: ratio = sensitivity of the reals over their range 2L."""
+    """L2 sensitivity of the integers: ratio = sensitivity of the reals over their range
+    2L."""
     return levels * ratio + math.sqrt(entries)
 
 
@@ -138,13 +143,15 @@ def noise_bits(
     rho: float,
     factor: float,
 ) -> int:
-    """b with which n users' Bin(b, 1/4) have the variance of N(0, sigma^2) at rho, times factor."""
+    """b with which n users' Bin(b, 1/4) have the variance of N(0, sigma^2) at rho, times
+    factor."""
     variance = factor * sensitivity(levels, entries, ratio) ** 2 / (2.0 * rho)
     return math.ceil(variance / (COIN * (1.0 - COIN) * n))
 
 
 def printed_bits(n: int, levels: int, d: int, epsilon: float, delta: float) -> int:
-    """b of the paper's (122), rounded up: 24e4 g^2 log^2(4(d^2 + 1)/delta)/(epsilon^2 n)."""
+    """b of the paper's (122), rounded up: 24e4 g^2 log^2(4(d^2 + 1)/delta)/(epsilon^2
+    n)."""
     return math.ceil(
         24e4 * (levels * math.log(4 * (d * d + 1) / delta) / epsilon) ** 2 / n
     )
@@ -181,11 +188,11 @@ def calibrated(
 ) -> tuple[int, int, float]:
     """(bits of the matrix, bits of a gradient, proved epsilon) for a batch of n users.
 
-    epsilon in (0, inf), delta in (0, 1), steps >= 1 gradients, share in (0, 1) of the zCDP budget
-    for the matrix.  calibration "corrected": the least of `FACTORS` with which all releases are
-    proved together; ValueError where none suffices.  "paper": (122) at (epsilon/2, delta/2) for the
-    matrix and, for a gradient, at (epsilon/2)/(2 sqrt(2 steps log(2/delta))) and (delta/2)/(steps +
-    1), as in Algorithm 7.
+    epsilon in (0, inf), delta in (0, 1), steps >= 1 gradients, share in (0, 1) of the
+    zCDP budget for the matrix.  calibration "corrected": the least of `FACTORS` with
+    which all releases are proved together; ValueError where none suffices.  "paper":
+    (122) at (epsilon/2, delta/2) for the matrix and, for a gradient, at (epsilon/2)/(2
+    sqrt(2 steps log(2/delta))) and (delta/2)/(steps + 1), as in Algorithm 7.
     """
     n = need_int("n", n, 1)
     d = need_int("d", d, 1)
@@ -215,7 +222,8 @@ def calibrated(
     )
 
 
-# --- what is fixed, and what is remembered ------------------------------------------------------
+# --- what is fixed, and what is remembered
+# ------------------------------------------------------
 
 MAX_MOVES = 500  # of a design
 
@@ -301,13 +309,15 @@ def init(p: Params) -> State:
     return State(t, k, *released, *users, np.zeros(d), *arms, *last)
 
 
-# --- line 17: which arms the finished batches rule out ------------------------------------------
+# --- line 17: which arms the finished batches rule out
+# ------------------------------------------
 
 
 @jit
 def eliminate(p, s, X):
-    """s.alive (K,) <- 1 at the rows of X (K, d) that no finished batch rules out, else 0; returns
-    how many are left and the last of them.  s.half[k] <- half-widths that were needed."""
+    """s.alive (K,) <- 1 at the rows of X (K, d) that no finished batch rules out, else 0;
+    returns how many are left and the last of them.  s.half[k] <- half-widths that were
+    needed."""
     s.alive[:] = 1
     for k in range(s.k[0]):
         low = -np.inf
@@ -328,14 +338,15 @@ def eliminate(p, s, X):
     return n, last
 
 
-# --- lines 18 to 20: a G-optimal design of the arms that are left -------------------------------
+# --- lines 18 to 20: a G-optimal design of the arms that are left
+# -------------------------------
 #
-# A design pi on arms a_1, ..., a_K has the leverages (squared widths) g_i = a_i' M^-1 a_i with M =
-# sum pi_i a_i a_i'.  Always sum pi_i g_i = r, the rank of the arms, so max g >= r, with equality
-# exactly at the optimum (Kiefer and Wolfowitz 1960).  Moving mass s = (g/r - 1)/(g - 1) to the
-# widest arm is the exact line search for log det M (Wynn 1970).  At max g <= tolerance r the gap
-# log det M* - log det M is at most r log(tolerance), the duality gap.  Lemma 4.3's relaxed bound is
-# tolerance 2.
+# A design pi on arms a_1, ..., a_K has the leverages (squared widths) g_i = a_i' M^-1 a_i
+# with M = sum pi_i a_i a_i'.  Always sum pi_i g_i = r, the rank of the arms, so max g >=
+# r, with equality exactly at the optimum (Kiefer and Wolfowitz 1960).  Moving mass s =
+# (g/r - 1)/(g - 1) to the widest arm is the exact line search for log det M (Wynn 1970).
+# At max g <= tolerance r the gap log det M* - log det M is at most r log(tolerance), the
+# duality gap.  Lemma 4.3's relaxed bound is tolerance 2.
 
 # of the largest squared norm: makes M invertible where the arms do not span
 DESIGN_RIDGE = 1e-8
@@ -343,7 +354,8 @@ DESIGN_RIDGE = 1e-8
 
 @jit
 def uniform_design(A, alive, pi, w):
-    """pi <- uniform on the arms alive, w.M_inv <- inverse of its matrix; False if all are tiny."""
+    """pi <- uniform on the arms alive, w.M_inv <- inverse of its matrix; False if all are
+    tiny."""
     K, d = A.shape
     n = 0
     top = 0.0
@@ -382,12 +394,12 @@ def move_mass(a, s, w):
 
 @jit
 def g_optimal(A, alive, tolerance, most, pi, w):
-    """pi (K,) <- a design on the arms A (K, d) with alive[k], at least one; (moves, largest
-    leverage, rank).
+    """pi (K,) <- a design on the arms A (K, d) with alive[k], at least one; (moves,
+    largest leverage, rank).
 
-    Ends at the largest leverage <= tolerance times the rank, or after `most` moves.  Arms that are
-    zero keep their share of the start; if all are, the first one gets everything, and (0, 0, 0) is
-    returned, as it is for a single arm.
+    Ends at the largest leverage <= tolerance times the rank, or after `most` moves.  Arms
+    that are zero keep their share of the start; if all are, the first one gets
+    everything, and (0, 0, 0) is returned, as it is for a single arm.
     """
     if not uniform_design(A, alive, pi, w):
         return 0, 0.0, 0.0
@@ -428,7 +440,8 @@ def draw(pi, rng):
 
 
 def design(A: np.ndarray, tolerance: float = 2.0, most: int = 500):
-    """(pi, largest leverage, rank, moves) of one set of arms A (K, d); tolerance > 1, most >= 0.
+    """(pi, largest leverage, rank, moves) of one set of arms A (K, d); tolerance > 1,
+    most >= 0.
 
     Raises ValueError on anything else, and on arms that are not finite.
 
@@ -445,7 +458,8 @@ def design(A: np.ndarray, tolerance: float = 2.0, most: int = 500):
     return pi, largest, rank, moves
 
 
-# --- Algorithms 4 to 7: messages, and what the analyser makes of a batch ------------------------
+# --- Algorithms 4 to 7: messages, and what the analyser makes of a batch
+# ------------------------
 
 
 @jit
@@ -469,7 +483,8 @@ def analyse(rng, sums, n, L, levels, bits, out):
 
 @jit
 def add_user(p, s, k, w, y, rng):
-    """The user of this round, with clipped context s.x, joins batch k and sends w x x'."""
+    """The user of this round, with clipped context s.x, joins batch k and sends w x
+    x'."""
     n = s.size[0]
     s.y[n] = y
     copy(s.x, s.X[n])
@@ -481,7 +496,8 @@ def add_user(p, s, k, w, y, rng):
 
 @jit
 def release_matrix(p, s, k, rng):
-    """V_k, V_inv_k <- ridge I + the batch's weighted sum of x x', eigenvalues at least ridge/2."""
+    """V_k, V_inv_k <- ridge I + the batch's weighted sum of x x', eigenvalues at least
+    ridge/2."""
     V = s.V[k]
     w = s.design
     analyse(
@@ -510,14 +526,15 @@ def release_gradient(p, s, k, theta, rng, gradient):
     analyse(rng, s.sums, s.size[0], 1.0, p.levels[k], p.bits_gradient[k], gradient)
 
 
-# Curvature of the loss over the matrix of a later batch, whose weights are slopes divided by up to
-# exp(half), a factor that falls to 1 as the first batch grows: tuned.
+# Curvature of the loss over the matrix of a later batch, whose weights are slopes divided
+# by up to exp(half), a factor that falls to 1 as the first batch grows: tuned.
 SLOPES_OVER_WEIGHTS = 1.5
 
 
 @jit
 def release_batch(p, s, k, rng):
-    """Release batch k: its matrix, then theta_k by p.steps gradients from where it stands."""
+    """Release batch k: its matrix, then theta_k by p.steps gradients from where it
+    stands."""
     w = s.design
     theta = s.theta[k]
     release_matrix(p, s, k, rng)
@@ -529,14 +546,15 @@ def release_batch(p, s, k, rng):
     s.size[0] = 0
 
 
-# --- the rounds: Algorithm 1 --------------------------------------------------------------------
+# --- the rounds: Algorithm 1
+# --------------------------------------------------------------------
 
 
 @jit
 def weight(link, score, half, theta_bound, cap):
-    """Weight of x x' after the first batch (10), (11): slope at the first estimate's score, times
-    exp(-h) for its possible error h = min(2 S, half), and at most the cap (half: the half-width of
-    x after that batch; S: theta_bound)."""
+    """Weight of x x' after the first batch (10), (11): slope at the first estimate's
+    score, times exp(-h) for its possible error h = min(2 S, half), and at most the cap
+    (half: the half-width of x after that batch; S: theta_bound)."""
     return min(slope(link, score) * math.exp(-min(2.0 * theta_bound, half)), cap)
 
 
@@ -556,7 +574,8 @@ def scale_arms(p, s, X):
 
 @jit
 def select(p, s, X, rng):
-    """A row of X (K, d) drawn from the design of the scaled arms that are left (lines 16 to 20)."""
+    """A row of X (K, d) drawn from the design of the scaled arms that are left (lines 16
+    to 20)."""
     n, last = eliminate(p, s, X)
     if n == 1:
         return last
@@ -567,8 +586,8 @@ def select(p, s, X, rng):
 
 @jit
 def update(p, s, arm, x, r, rng):
-    """Learn from reward r on context x (d,): the user sends a message, and at the end of a batch
-    its sums are released; s is changed in place."""
+    """Learn from reward r on context x (d,): the user sends a message, and at the end of
+    a batch its sums are released; s is changed in place."""
     k = s.k[0]
     y = min(max(r, 0.0), 1.0)
     _, outside = clip_to_ball(x, 0.0, s.x)
@@ -612,7 +631,8 @@ def shuffle_glm(
     calibration: Literal["corrected", "paper"] = "corrected",
     share: float = 0.5,
 ) -> Policy:
-    """ShuffleGLM for T rounds of K arms in the unit ball of R^d; contexts and rewards are clipped.
+    """ShuffleGLM for T rounds of K arms in the unit ball of R^d; contexts and rewards are
+    clipped.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Records and contexts to learn from, and the excess risk of what optimisers publish.
 
-Source: section C of the paper (normal contexts divided by their l_q norm, linear labels); the other
-designs are ours.
+Source: section C of the paper (normal contexts divided by their l_q norm, linear labels);
+the other designs are ours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ DESIGNS = ("sphere", "signs")
 
 @jit
 def fill_records(rng, signs, q, theta, noise, X, Y):
-    """X (n, d) <- contexts with ||x||_q = 1, Y (n,) <- x'theta plus N(0, noise^2), one by one.
+    """X (n, d) <- contexts with ||x||_q = 1, Y (n,) <- x'theta plus N(0, noise^2), one by
+    one.
 
     signs: entries are +1 or -1 instead of normals, before they are divided by the norm.
     """
@@ -60,8 +61,8 @@ class Regression(NamedTuple):
     def excess(self, theta):
         """SubOpt of theta (..., d): ||theta - theta*||_2^2 / ||theta*||_2^2, exactly.
 
-        The design is symmetric under signs and permutations of coordinates, so E x x' = c I, and c
-        cancels from (F(theta) - F(theta*)) / (F(0) - F(theta*)).
+        The design is symmetric under signs and permutations of coordinates, so E x x' = c
+        I, and c cancels from (F(theta) - F(theta*)) / (F(0) - F(theta*)).
         """
         return ((theta - self.theta) ** 2).sum(axis=-1) / (self.theta**2).sum()
 
@@ -72,7 +73,8 @@ class Regression(NamedTuple):
         return float(squares.mean()), float(squares.std(ddof=1) / np.sqrt(n))
 
     def gradient(self, theta, c):
-        """Exact gradient 2 c (theta - theta*) of the population loss at theta (..., d)."""
+        """Exact gradient 2 c (theta - theta*) of the population loss at theta (...,
+        d)."""
         return 2.0 * c * (theta - self.theta)
 
 
@@ -82,7 +84,8 @@ def flat(d, p):
 
 
 def first(d, p, s):
-    """s equal entries, then zeros, of l_p norm 1: what the released program draws with s = 5."""
+    """s equal entries, then zeros, of l_p norm 1: what the released program draws with s
+    = 5."""
     return np.concatenate([flat(s, p), np.zeros(d - s)])
 
 
@@ -95,9 +98,10 @@ def regression(
 ) -> Regression:
     """The paper's linear regression in the geometry of l_p.
 
-    p in [1, inf]; theta (d,) the parameter; noise >= 0, standard deviation of the labels; design:
-    "sphere" (normals divided by their l_q norm) or "signs" (+-1 divided by it).  Raises ValueError
-    on anything else.
+    p in [1, inf]; theta (d,) the parameter; noise >= 0, standard deviation of the labels;
+    design:
+    "sphere" (normals divided by their l_q norm) or "signs" (+-1 divided by it).  Raises
+    ValueError on anything else.
     """
     theta = need_array("theta", theta, ("d",))
     if not (theta != 0).any():
@@ -114,7 +118,8 @@ def regression(
 
 
 class Functional(NamedTuple):
-    """The loss <x, theta> of signs x of l_q norm 1 whose mean is -slope times the size of x_1."""
+    """The loss <x, theta> of signs x of l_q norm 1 whose mean is -slope times the size of
+    x_1."""
 
     d: int
     slope: float
@@ -142,7 +147,8 @@ class Functional(NamedTuple):
 
 @jit
 def fill_rounds(rng, theta, link, noise, X, R, mu):
-    """One block: contexts N(0, I) divided by their largest entry, and the rewards of all arms."""
+    """One block: contexts N(0, I) divided by their largest entry, and the rewards of all
+    arms."""
     for t in range(R.shape[0]):
         x = X[t, 0]
         for i in range(x.shape[0]):
@@ -162,7 +168,8 @@ def fill_rounds(rng, theta, link, noise, X, R, mu):
 
 
 class CommonContext(NamedTuple):
-    """One context per round for K arms with a parameter each; make one with `one_context`."""
+    """One context per round for K arms with a parameter each; make one with
+    `one_context`."""
 
     K: int
     d: int
@@ -171,7 +178,8 @@ class CommonContext(NamedTuple):
     noise: float
 
     def blocks(self, T, rng):
-        """Yield (X, R, mu) for T rounds; the context of a round is repeated in its K rows."""
+        """Yield (X, R, mu) for T rounds; the context of a round is repeated in its K
+        rows."""
         theta = np.zeros((self.K, self.d))
         for k in range(self.K):
             theta[k, rng.permutation(self.d)[: self.s]] = rng.uniform(-1.0, 1.0, self.s)
@@ -188,7 +196,8 @@ def one_context(
     link: str = "linear",
     noise: float = 0.05,
 ) -> CommonContext:
-    """K arms with s-sparse parameters of l_1 norm 1, new in every repetition, on one context.
+    """K arms with s-sparse parameters of l_1 norm 1, new in every repetition, on one
+    context.
 
     K >= 2, 1 <= s <= d; link "linear" (rewards with normal noise) or "logistic", "probit"
     (Bernoulli rewards); noise >= 0.  Raises ValueError on anything else.
@@ -207,7 +216,8 @@ def one_context(
 
 
 class Risk(NamedTuple):
-    """What `excess_risk` returns; axes: repetition, method (in the order given), place on grid."""
+    """What `excess_risk` returns; axes: repetition, method (in the order given), place on
+    grid."""
 
     names: tuple
     records: np.ndarray  # (n_grid,) increasing numbers of records; the last one is n
@@ -226,10 +236,11 @@ class Risk(NamedTuple):
 def excess_risk(env, optimisers, n: int, seeds, executor=None, *, grid=None) -> Risk:
     """Run every optimiser on the same n records, once per seed.
 
-    env: object with `records(n, rng) -> X (n, d), Y (n,)` and `excess(theta (m, d)) -> (m,)`;
-    optimisers: `Optimiser` values with distinct names; seeds and executor as in `simulate`, whose
-    streams these are; grid: increasing numbers of records at which the risk is kept (default: n
-    alone, which is all that a batch method can give).  Raises ValueError on anything else.
+    env: object with `records(n, rng) -> X (n, d), Y (n,)` and `excess(theta (m, d)) ->
+    (m,)`; optimisers: `Optimiser` values with distinct names; seeds and executor as in
+    `simulate`, whose streams these are; grid: increasing numbers of records at which the
+    risk is kept (default: n alone, which is all that a batch method can give).  Raises
+    ValueError on anything else.
     """
     optimisers = tuple(optimisers)
     n = need_int("n", n, 1)
@@ -252,9 +263,11 @@ def drawn(env, n, seed):
 
 
 def watch(optimiser, X, Y, seed, grid):
-    """Yield (t, state, theta) at every t of the increasing grid, in one run on records X, Y.
+    """Yield (t, state, theta) at every t of the increasing grid, in one run on records X,
+    Y.
 
-    The run is that of `excess_risk` with this seed.  Arrays of `state` are overwritten afterwards.
+    The run is that of `excess_risk` with this seed.  Arrays of `state` are overwritten
+    afterwards.
     """
     o = optimiser
     rng = stream(seed, optimiser.name)

@@ -1,5 +1,5 @@
-"""What the chapters measure: rates, the published tables, filters, drifts, attacks, and what the
-released program ran; and closed forms of the paper."""
+"""What the chapters measure: rates, the published tables, filters, drifts, attacks, and
+what the released program ran; and closed forms of the paper."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ from companion.validate import need_choice, need_int, need_positive, need_probab
 
 
 def checkpoints(n, count=24, start=64):
-    """About `count` numbers of records below n, none a power of two, where the tree is best.
+    """About `count` numbers of records below n, none a power of two, where the tree is
+    best.
 
     Every number has a one-bit at half of its length, like a typical one.
     """
@@ -47,7 +48,8 @@ def checkpoints(n, count=24, start=64):
 def envelope(optimiser, slopes, n, seeds, grid):
     """(means (slopes, checkpoints), samples (runs, checkpoints)) of linear losses.
 
-    At every checkpoint, all below n, the samples are those of the slope with the largest mean.
+    At every checkpoint, all below n, the samples are those of the slope with the largest
+    mean.
     """
     p = optimiser.params
     runs = [
@@ -63,8 +65,8 @@ def envelope(optimiser, slopes, n, seeds, grid):
 
 
 def errors_and_risks(env, optimiser, n, seeds, grid, c):
-    """(2, n_reps, n_grid): ||d_t - grad F(theta_t)||_q at every t of the grid, E x x' = c I, and
-    the excess risk of the same runs."""
+    """(2, n_reps, n_grid): ||d_t - grad F(theta_t)||_q at every t of the grid, E x x' = c
+    I, and the excess risk of the same runs."""
     jobs = [(env, optimiser, n, seed, grid, c) for seed in seeds]
     return np.stack(parallel_map(_errors_and_risks, jobs), axis=1)
 
@@ -79,10 +81,11 @@ def _errors_and_risks(env, optimiser, n, seed, grid, c):
 
 
 def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
-    """Proposition A.2: with probability 1 - failure, ||d_t - grad F(theta_t)||_q is at most this.
+    """Proposition A.2: with probability 1 - failure, ||d_t - grad F(theta_t)||_q is at
+    most this.
 
-    t (m,) records; problem: a `streaming.Problem`, whose G = 2 L holds for any loss; sigma: scale
-    sigma_+ of the node's noise (0: none); kappa of the norm.
+    t (m,) records; problem: a `streaming.Problem`, whose G = 2 L holds for any loss;
+    sigma: scale sigma_+ of the node's noise (0: none); kappa of the norm.
     """
     t = np.asarray(t, dtype=float)
     size = problem.beta * 2.0 * problem.radius + 2.0 * problem.lipschitz
@@ -96,10 +99,10 @@ def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
     return sampling * 2.0 * size / np.sqrt(t + 1.0) + nodes * sigma * noise / (t + 1.0)
 
 
-# Tables 2 to 4: section C of the paper.  A row says which noise: "as run" (the program's), "as
-# printed" (the paper's formulas at valid constants), "corrected" (exact, same guarantee as asked),
-# "square root" (the same, another factorisation), "clipped at 3" (the same, leaves clipped at 3 in
-# l_2), "no privacy".
+# Tables 2 to 4: section C of the paper.  A row says which noise: "as run" (the
+# program's), "as printed" (the paper's formulas at valid constants), "corrected" (exact,
+# same guarantee as asked), "square root" (the same, another factorisation), "clipped at
+# 3" (the same, leaves clipped at 3 in l_2), "no privacy".
 
 ROWS = ("as run", "as printed", "corrected", "square root", "clipped at 3", "no privacy")
 OURS = ROWS[3:5]  # variants of Algorithm 1 alone; its rivals are corrected
@@ -109,7 +112,8 @@ LABELS = 1.2
 
 
 def scales(method, row, p, grids):
-    """Step scales that are tried: the published grid; for our own rows further ones, and 1."""
+    """Step scales that are tried: the published grid; for our own rows further ones, and
+    1."""
     key = f"{method}, p={'inf' if p == np.inf else p}"
     grid = list(grids.get(key, grids.get(method, [1.0])))
     if row != "as run":
@@ -162,12 +166,14 @@ def table(methods, rows, settings, p, seeds, grids):
 
 
 def best(samples):
-    """(step scale, SubOpt samples) of the smallest mean: a choice on test data, as in the paper."""
+    """(step scale, SubOpt samples) of the smallest mean: a choice on test data, as in the
+    paper."""
     return min(samples.items(), key=lambda item: item[1].mean())
 
 
 def shown(found, settings):
-    """Rows of a table: mean ± standard deviation at the best scale (×), and the mean at scale 1."""
+    """Rows of a table: mean ± standard deviation at the best scale (×), and the mean at
+    scale 1."""
     rows = []
     for method, row in dict.fromkeys((m, r) for m, r, _ in found):
         line = {"method": method, "noise": row}
@@ -184,10 +190,11 @@ def shown(found, settings):
 
 
 def beside_printed(found, printed, method, row, settings, raw=False):
-    """Rows for `report.tables.beside`: (setting, printed mean, its standard error, our samples).
+    """Rows for `report.tables.beside`: (setting, printed mean, its standard error, our
+    samples).
 
-    A printed spread is taken for that of three runs, as in the repository's notebook; raw: our
-    samples as test risk, which is what is printed for p = inf.
+    A printed spread is taken for that of three runs, as in the repository's notebook;
+    raw: our samples as test risk, which is what is printed for p = inf.
     """
     lines = []
     for (n, d), (mean, spread) in zip(settings, printed, strict=True):
@@ -200,8 +207,8 @@ def beside_printed(found, printed, method, row, settings, raw=False):
 
 
 def gaps(found, a, b, settings, level):
-    """{row: [interval of SubOpt of method a minus method b's]}, each at its best scale and over the
-    repetitions that both have; OURS meet b's corrected row."""
+    """{row: [interval of SubOpt of method a minus method b's]}, each at its best scale
+    and over the repetitions that both have; OURS meet b's corrected row."""
     results = {}
     for row in ROWS:
         rival = "corrected" if row in OURS else row
@@ -215,14 +222,14 @@ def gaps(found, a, b, settings, level):
 
 
 # NoisySGD for many step sizes and noises at once: every variant has exactly the law of
-# `noisy_sgd.run`, and for one generator the same bits (tested).  Without this the 10^9 steps of
-# Table 4 would add a third to the time of the book.
+# `noisy_sgd.run`, and for one generator the same bits (tested).  Without this the 10^9
+# steps of Table 4 would add a third to the time of the book.
 
 
 @jit
 def descend_all(A, b, steps, eta, sigma, radius, rng, theta):
-    """theta (d, m) <- the last iterates of m variants over boxes of radius (m,), steps eta (m,) and
-    noises sigma (m,), on admitted records A (n, d), b (n,)."""
+    """theta (d, m) <- the last iterates of m variants over boxes of radius (m,), steps
+    eta (m,) and noises sigma (m,), on admitted records A (n, d), b (n,)."""
     d, m = theta.shape
     c = np.empty(m)
     for _ in range(steps):
@@ -243,10 +250,11 @@ def descend_all(A, b, steps, eta, sigma, radius, rng, theta):
 
 
 def noisy_sgds(env, optimisers, n, seeds):
-    """Excess risk (n_reps, n_methods) of NoisySGD variants: `excess_risk(...).final` in law.
+    """Excess risk (n_reps, n_methods) of NoisySGD variants: `excess_risk(...).final` in
+    law.
 
-    optimisers: `noisy_sgd` values for p = inf, alike in d, n and the bound of the labels.  Raises
-    ValueError on others.
+    optimisers: `noisy_sgd` values for p = inf, alike in d, n and the bound of the labels.
+     Raises ValueError on others.
     """
     made = tuple(o.params for o in optimisers)
     alike = {(p.d, p.n, p.p, p.high, p.steps) for p in made}
@@ -273,21 +281,22 @@ def _noisy_sgds(env, made, n, seed):
 
 
 # What the released program ran where it departs from the paper.  Nothing here is private.
-# Source: the authors' repository, the state of June to August 2022 that produced Tables 2 to 4.
-# 1. The radius of the generalized Gaussian was drawn as R^2 ~ Gamma(d/2, scale 2 sigma_+), the
-#    misprint of Lemma 3.2, instead of 2 sigma_+^2.
-# 2. Its exponent was kappa_(q,+) = min(q - 1, log d - 1) instead of kappa_(q,+) + 1 (Lemma 3.9),
-#    and every generalized normal draw was shifted by 1/exponent before a random flip of its sign.
-# 3. beta = 1 and L = 4, for a loss with beta = 2 and L = 2 (r + |y|).
-# 4. Algorithm 3's program takes the coordinate of the vertex from noisy scores, but its sign from
-#    the exact gradient.
+# Source: the authors' repository, the state of June to August 2022 that produced Tables 2
+# to 4. 1. The radius of the generalized Gaussian was drawn as R^2 ~ Gamma(d/2, scale 2
+# sigma_+), the    misprint of Lemma 3.2, instead of 2 sigma_+^2.
+# 2. Its exponent was kappa_(q,+) = min(q - 1, log d - 1) instead of kappa_(q,+) + 1
+# (Lemma 3.9),    and every generalized normal draw was shifted by 1/exponent before a
+# random flip of its sign. 3. beta = 1 and L = 4, for a loss with beta = 2 and L = 2 (r +
+# |y|). 4. Algorithm 3's program takes the coordinate of the vertex from noisy scores, but
+# its sign from    the exact gradient.
 
 BETA = 1.0
 LIPSCHITZ = 4.0
 
 
 def misprinted(p, d):
-    """(exponent, kappa) of Lemma 3.9 as printed; p > 2: normal directions, kappa cancels."""
+    """(exponent, kappa) of Lemma 3.9 as printed; p > 2: normal directions, kappa
+    cancels."""
     q = dual_exponent(p)
     if q < 2.0:
         return 2.0, 1.0
@@ -295,11 +304,13 @@ def misprinted(p, d):
 
 
 def lost_by_signs(noise, levels, delta):
-    """A lower bound on the epsilon that Algorithm 1 loses at delta: exact arithmetic, d = 1.
+    """A lower bound on the epsilon that Algorithm 1 loses at delta: exact arithmetic, d =
+    1.
 
-    With the loss x theta (beta = 0, L = 1), a first record 1 or -1 and zeros behind it, the
-    parameter after record 2^j shows the sign of one node, N(+-1, sigma^2).  These nodes have
-    independent noise.  The event: all signs are right.  noise: sigma per unit of the sensitivity
+    With the loss x theta (beta = 0, L = 1), a first record 1 or -1 and zeros behind it,
+    the parameter after record 2^j shows the sign of one node, N(+-1, sigma^2).  These
+    nodes have independent noise.  The event: all signs are right.  noise: sigma per unit
+    of the sensitivity
     2 L; levels: nodes that hold record 1, floor(log2 n) + 1.  A replaced record.
     """
     noise = need_positive("noise", noise)
@@ -312,13 +323,16 @@ def lost_by_signs(noise, levels, delta):
 
 
 def lost_by_first_vertices(optimiser, delta):
-    """A lower bound on the epsilon that Algorithm 2 loses at delta: exact arithmetic, d = 1.
+    """A lower bound on the epsilon that Algorithm 2 loses at delta: exact arithmetic, d =
+    1.
 
-    optimiser: `vertex_fw` with selector "argmin", d = 1 and the loss x theta, so that beta = 0 and
-    L = 1.  Record 1 is 1 or -1, all others are 0, so the gradient at time t is +-1/(t + 1), and the
-    scores of the two vertices differ by 2 r/(t + 1).  With Laplace noise of scale b_t on both, the
-    wrong one is chosen with probability (1 + a/2) exp(-a)/2, a = 2 r/((t + 1) b_t).  The event:
-    the first k vertices are the right ones of record 1, with the best k.  A replaced record.
+    optimiser: `vertex_fw` with selector "argmin", d = 1 and the loss x theta, so that
+    beta = 0 and L = 1.  Record 1 is 1 or -1, all others are 0, so the gradient at time t
+    is +-1/(t + 1), and the scores of the two vertices differ by 2 r/(t + 1).  With
+    Laplace noise of scale b_t on both, the wrong one is chosen with probability (1 + a/2)
+    exp(-a)/2, a = 2 r/((t + 1) b_t).  The event:
+    the first k vertices are the right ones of record 1, with the best k.  A replaced
+    record.
     """
     p = optimiser.params
     if p.d != 1:
@@ -337,7 +351,8 @@ def lost_by_first_vertices(optimiser, delta):
 
 @jit
 def program_noise(rng, exponent, sigma, out):
-    """out (d,) <- the program's draw; exponent 2 stands for p > 2, where directions are normal."""
+    """out (d,) <- the program's draw; exponent 2 stands for p > 2, where directions are
+    normal."""
     total = 0.0
     for i in range(out.shape[0]):
         if exponent == 2.0:
@@ -439,8 +454,8 @@ PROGRAMS = {"Algorithm 1": program_tree, "NoisySFW": program_sfw}
 
 @jit
 def clean_sign(rng, score, b, out):
-    """out (runs, d) <- vertices whose coordinate is noisy and whose sign is not: the choice of
-    Algorithm 3's program, for the scores (d,) and Laplace scale b."""
+    """out (runs, d) <- vertices whose coordinate is noisy and whose sign is not: the
+    choice of Algorithm 3's program, for the scores (d,) and Laplace scale b."""
     for i in range(out.shape[0]):
         largest = -np.inf
         at = 0
@@ -453,12 +468,13 @@ def clean_sign(rng, score, b, out):
         out[i, at] = -np.sign(score[at])
 
 
-# Algorithm 3: its filter, its estimates, the drift of its losses, and what it needs synthetic
-# updates for.
+# Algorithm 3: its filter, its estimates, the drift of its losses, and what it needs
+# synthetic updates for.
 
 
 def removed(env, policy, later, seeds):
-    """Shares of `later` rounds in which the filter removes the best arm, and any arm, (n_reps, 2).
+    """Shares of `later` rounds in which the filter removes the best arm, and any arm,
+    (n_reps, 2).
 
     The filter is fixed after the forced rounds, which alone are played.
     """
@@ -482,7 +498,8 @@ def _removed(env, policy, later, seed):
 
 
 def played(env, policy, T, seed, grid):
-    """Yield (state, true parameters (K, d)) after every round of the increasing grid, in one run.
+    """Yield (state, true parameters (K, d)) after every round of the increasing grid, in
+    one run.
 
     The true parameters are solved from the means of a linear environment.
     """
@@ -503,7 +520,8 @@ def played(env, policy, T, seed, grid):
 
 
 def estimates(env, policy, T, seeds, grid):
-    """(n_reps, n_grid): largest squared l_1 error of an arm's estimate at every t of the grid."""
+    """(n_reps, n_grid): largest squared l_1 error of an arm's estimate at every t of the
+    grid."""
     return np.array(
         parallel_map(_estimates, [(env, policy, T, seed, grid) for seed in seeds])
     )
@@ -520,12 +538,13 @@ SAMPLE = 20_000  # contexts that stand for their law
 def drifts(env, policy, T, seeds, grid):
     """(error, dropped), each (n_reps, n_grid): what Lemma 4.7 is about, of the worst arm.
 
-    Arm i sees (x, r) where it is chosen, and a zero record elsewhere.  Given the estimates, its
-    mean loss is F_t(theta) = E 1{a(x) = i} (x'(theta - theta*_i))^2 + noise, and E is taken over a
-    fixed sample of contexts.  error: ||d_t - grad F_t(theta_t)||_inf of the released gradient,
-    theta_t being the estimate at which the last record was met.  dropped: E 1{the choice between
-    the last two estimates differs} (x'(theta_t - theta*_i))^2, a bound on what section B.1 drops,
-    F_t(theta_t) - F_(t-1)(theta_t).  The policy is greedy: its filter removes nobody.
+    Arm i sees (x, r) where it is chosen, and a zero record elsewhere.  Given the
+    estimates, its mean loss is F_t(theta) = E 1{a(x) = i} (x'(theta - theta*_i))^2 +
+    noise, and E is taken over a fixed sample of contexts.  error: ||d_t - grad
+    F_t(theta_t)||_inf of the released gradient, theta_t being the estimate at which the
+    last record was met.  dropped: E 1{the choice between the last two estimates differs}
+    (x'(theta_t - theta*_i))^2, a bound on what section B.1 drops, F_t(theta_t) -
+    F_(t-1)(theta_t).  The policy is greedy: its filter removes nobody.
     """
     found = np.array(
         parallel_map(_drifts, [(env, policy, T, seed, tuple(grid)) for seed in seeds])
@@ -555,11 +574,12 @@ def _drifts(env, policy, T, seed, grid):
 
 
 def stands_still(policy, sign, runs, seed, rounds=20):
-    """In how many of `runs` runs the published parameter of arm 0 does not move when a user comes
-    whose context points along sign times the difference of the two parameters, which she likes.
+    """In how many of `runs` runs the published parameter of arm 0 does not move when a
+    user comes whose context points along sign times the difference of the two parameters,
+    which she likes.
 
-    policy: Algorithm 3 with two arms; runs in which the parameters agree after the first rounds are
-    played again.
+    policy: Algorithm 3 with two arms; runs in which the parameters agree after the first
+    rounds are played again.
     """
     still = 0
     done = 0

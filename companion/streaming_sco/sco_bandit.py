@@ -1,19 +1,22 @@
-"""Algorithm 3: a bandit with one streaming learner per arm and synthetic updates of the others.
+"""Algorithm 3: a bandit with one streaming learner per arm and synthetic updates of the
+others.
 
-    1 play every arm t0 times, feeding (x, r) to its learner alone; keep the forced estimates
+    1 play every arm t0 times, feeding (x, r) to its learner alone; keep the forced
+    estimates
     2 in other rounds: candidates are the arms within h_sub/2 of the best forced estimate
     3     play the candidate with the largest present estimate
     4     feed (x, r) to the arm that was played and (0, zeta(0)) to every other arm
-Source: Han, Liang, Liang, Wang, Yao and Zhang (2022), Algorithm 3 and Theorem 4.6; the learners are
-those of `streaming`.
-Privacy: joint; neighbours replace one user (context and rewards).  Changing a user may change the
-arm that was played, and then two learners: the one that lost the record sees a synthetic one
-instead, whose gradient is exactly 0, so each of the two moves by half of what replacing a record
-moves one.  Two halves cost what one whole costs, or less (see the chapter): the guarantee is that
-of a single learner, provided that every arm is updated in every round after the forced ones.  In a
-forced round only the forced arm is updated, and its user must play it.
-Differs: local clocks (the paper's global t breaks the sum after the forced rounds); leaves and
-rewards are clipped; the learner may be the tree of Algorithm 1 on the l_1 ball.
+Source: Han, Liang, Liang, Wang, Yao and Zhang (2022), Algorithm 3 and Theorem 4.6; the
+learners are those of `streaming`.
+Privacy: joint; neighbours replace one user (context and rewards).  Changing a user may
+change the arm that was played, and then two learners: the one that lost the record sees a
+synthetic one instead, whose gradient is exactly 0, so each of the two moves by half of
+what replacing a record moves one.  Two halves cost what one whole costs, or less (see the
+chapter): the guarantee is that of a single learner, provided that every arm is updated in
+every round after the forced ones.  In a forced round only the forced arm is updated, and
+its user must play it. Differs: local clocks (the paper's global t breaks the sum after
+the forced rounds); leaves and rewards are clipped; the learner may be the tree of
+Algorithm 1 on the l_1 ball.
 """
 
 from __future__ import annotations
@@ -88,7 +91,8 @@ def of_arm(m, k):
 
 @jit
 def select(p, s, X, rng):
-    """The forced arm; then the best present estimate among those near the best forced one."""
+    """The forced arm; then the best present estimate among those near the best forced
+    one."""
     if s.t[0] < p.K * p.t0:  # line 1
         return s.t[0] // p.t0
     x = X[0]
@@ -146,25 +150,27 @@ def sco_bandit(
 ) -> Policy:
     """Algorithm 3 for one context, ||x||_inf <= 1, per round, the same for all arms.
 
-    The guarantee holds for users who play the forced arm in forced rounds: another arm moves the
-    arms' clocks, which others' advice shows.
+    The guarantee holds for users who play the forced arm in forced rounds: another arm
+    moves the arms' clocks, which others' advice shows.
 
     Parameters
     ----------
     d, K, T : dimension, arms, horizon; d >= 1, K in [1, 10,000], T >= 2
-    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1) (None: 1/T)
-    t0 : forced rounds per arm, K t0 < T
+    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1)
+    (None: 1/T) t0 : forced rounds per arm, K t0 < T
     gap : h_sub > 0, arms within half of it of the best forced estimate are candidates
     link : "linear", "logistic" or "probit"
     radius : of the l_1 ball of the estimates
     label_bound : rewards are clipped to +-label_bound ([0, label_bound] unless linear)
-    learner : "tree" (Algorithm 1), or a selector of Algorithm 2: "argmin", "coordinates", "gumbel"
+    learner : "tree" (Algorithm 1), or a selector of Algorithm 2: "argmin", "coordinates",
+    "gumbel"
     calibration, schedule : as in `streaming_fw` and `vertex_fw`; "paper" or "corrected"
-    clip : bound C of leaves, in l_2 for the tree and in l_inf for vertices; None: what `leaf_clip`
-        gives (2 (radius + label_bound) if linear), for "paper" none.  In l_2 it binds for contexts
-        longer than 1: the step of a longer one is shortened, and in return the noise of the tree
-        is smaller by sqrt(d) than a bound that never binds would need.  The sensitivity is 2 C for
-        every C, so the guarantee is the same
+    clip : bound C of leaves, in l_2 for the tree and in l_inf for vertices; None: what
+    `leaf_clip`
+        gives (2 (radius + label_bound) if linear), for "paper" none.  In l_2 it binds for
+        contexts longer than 1: the step of a longer one is shortened, and in return the
+        noise of the tree is smaller by sqrt(d) than a bound that never binds would need.
+        The sensitivity is 2 C for every C, so the guarantee is the same
     synthetic : False leaves out the synthetic updates, and then there is no joint privacy
 
     Returns

@@ -5,24 +5,27 @@ With steps 1/(t + 1) and d_0 = 0 the recursion (1) of the paper,
 is a running sum, d_t = (g_1 + ... + g_t)/(t + 1), of leaves
     g_t = (t + 1) grad f(theta_t; z_t) - t grad f(theta_(t-1); z_t).
 Algorithm 1 releases the sum with the noise of a tree (Algorithm 4) or of a square-root
-factorisation.  Algorithm 2 keeps it secret and shows a vertex of the l_1 ball, chosen at random:
+factorisation.  Algorithm 2 keeps it secret and shows a vertex of the l_1 ball, chosen at
+random:
     1 for t = 1, ..., n:
     2     S <- S + g_t
     3     Algorithm 1: release S with the noise of its blocks of records
     4     d_t = S/(t + 1), v_t = argmin <d_t, v> in the ball (Algorithm 2: a noisy choice)
     5     publish theta_(t+1) = theta_t + 1/(t + 1) (v_t - theta_t)
-Source: Han, Liang, Liang, Wang, Yao and Zhang (2022), Algorithms 1, 2, 4; Theorems 3.1 and 3.11.
-Privacy: central; neighbours replace one record, which enters one leaf.  Given what was released
-before, theta_t and theta_(t-1) are fixed, so that leaf alone moves, by at most
+Source: Han, Liang, Liang, Wang, Yao and Zhang (2022), Algorithms 1, 2, 4; Theorems 3.1
+and 3.11. Privacy: central; neighbours replace one record, which enters one leaf.  Given
+what was released before, theta_t and theta_(t-1) are fixed, so that leaf alone moves, by
+at most
     2 t beta ||theta_t - theta_(t-1)||_p + 2 L <= 2 (beta D + L) in l_q, D = 2 r,
-or by 2 C if it is clipped to norm C.  Releases compose as one Gaussian mechanism (`movement`) or by
-concentrated privacy.
-Differs: d_0 = 0 (line 4 of Algorithm 2 counts record 1 twice); steps in line 5 may be c/(t + 1)
-with 0 < c <= 1, while leaves keep their weights; leaves may be clipped; records
-outside ||x||_q <= 1, low <= y <= Y are clipped into it and counted; the default calibration has the
-noise that the budget needs exactly; the tree is in streaming form, in which powers of two are no
-special case; besides the paper's Laplace noise on all 2 d scores, one draw per coordinate
-("coordinates") or the exponential mechanism ("gumbel") may choose the vertex.
+or by 2 C if it is clipped to norm C.  Releases compose as one Gaussian mechanism
+(`movement`) or by concentrated privacy.
+Differs: d_0 = 0 (line 4 of Algorithm 2 counts record 1 twice); steps in line 5 may be
+c/(t + 1) with 0 < c <= 1, while leaves keep their weights; leaves may be clipped; records
+outside ||x||_q <= 1, low <= y <= Y are clipped into it and counted; the default
+calibration has the noise that the budget needs exactly; the tree is in streaming form, in
+which powers of two are no special case; besides the paper's Laplace noise on all 2 d
+scores, one draw per coordinate ("coordinates") or the exponential mechanism ("gumbel")
+may choose the vertex.
 """
 
 from __future__ import annotations
@@ -89,9 +92,10 @@ class Problem(NamedTuple):
 def make_problem(d, n, p, radius, loss, label_bound) -> Problem:
     """The checked `Problem`, for contexts with ||x||_q <= 1.
 
-    squares: f = (y - x'theta)^2, |y| <= Y: gradient 2 (x'theta - y) x, so beta = 2, L = 2 (r + Y).
-    logistic, probit: gradient (mean(x'theta) - y) x, 0 <= y <= Y: beta is the largest slope of the
-    link (1/4, 1/sqrt(2 pi)), L = max(1, Y).  inner product: gradient x, so beta = 0, L = 1.
+    squares: f = (y - x'theta)^2, |y| <= Y: gradient 2 (x'theta - y) x, so beta = 2, L = 2
+    (r + Y). logistic, probit: gradient (mean(x'theta) - y) x, 0 <= y <= Y: beta is the
+    largest slope of the link (1/4, 1/sqrt(2 pi)), L = max(1, Y).  inner product: gradient
+    x, so beta = 0, L = 1.
     """
     d = need_int("d", d, 1)
     n = need_int("n", n, 1)
@@ -126,8 +130,9 @@ def make_problem(d, n, p, radius, loss, label_bound) -> Problem:
 
 
 def leaf_clip(problem, clip, calibration):
-    """C: the default is 2 (r + Y) for squares (g_t is nearly the gradient at a vertex), beta D + L,
-    which never binds, for other losses; inf, no clipping, for what the paper prints."""
+    """C: the default is 2 (r + Y) for squares (g_t is nearly the gradient at a vertex),
+    beta D + L, which never binds, for other losses; inf, no clipping, for what the paper
+    prints."""
     if clip is not None:
         return need_size("clip", clip, allow_inf=True)
     if calibration != "corrected":
@@ -141,8 +146,8 @@ def leaf_clip(problem, clip, calibration):
 def leaf_growth(n, method):
     """By what the squared shift of one leaf grows over all that is released.
 
-    tree: floor(log2 n) + 1 blocks hold the first leaf; sqrt: sum f_k^2, the largest squared column
-    norm of the root of the matrix of prefix sums.
+    tree: floor(log2 n) + 1 blocks hold the first leaf; sqrt: sum f_k^2, the largest
+    squared column norm of the root of the matrix of prefix sums.
     """
     return (
         float((root_coefficients(n) ** 2).sum())
@@ -154,16 +159,19 @@ def leaf_growth(n, method):
 def leaf_movement(size, labels):
     """The largest ||g - g'||_2 for squares, ||x||_2 <= 1, |y| <= Y = labels, |w| = size.
 
-    The leaf is g = 2 (x'w - y) x with w = (t + 1) theta_t - t theta_(t-1), which is public before
-    the record comes.  For unit x, z at angles a, b to a unit vector u, at an angle psi to w,
+    The leaf is g = 2 (x'w - y) x with w = (t + 1) theta_t - t theta_(t-1), which is
+    public before the record comes.  For unit x, z at angles a, b to a unit vector u, at
+    an angle psi to w,
         u'(g - g') <= |w| (cos(2 a + psi) - cos(2 b + psi)) + 2 Y (|cos a| + |cos b|)
                    <= 2 |w| |sin(a - b)| + 2 Y (|cos a| + |cos b|),
-    where the middle terms cancelled.  Signs of x and z change neither side, so both cosines may be
-    taken non-negative; for a fixed a - b their sum is largest at a = -b = gamma:
+    where the middle terms cancelled.  Signs of x and z change neither side, so both
+    cosines may be taken non-negative; for a fixed a - b their sum is largest at a = -b =
+    gamma:
         ||g - g'||_2 <= max over gamma of 2 |w| sin(2 gamma) + 4 Y cos(gamma),
-    where sin(gamma) = (-Y + sqrt(Y^2 + 8 |w|^2))/(4 |w|).  Shorter contexts and other planes give
-    no more: the bound is convex in the length of the part in the plane of u and w.  It is attained
-    by x, z = cos(phi) w/|w| +- sin(phi) e, y = -Y for both, e orthogonal to w, phi = pi/2 - gamma.
+    where sin(gamma) = (-Y + sqrt(Y^2 + 8 |w|^2))/(4 |w|).  Shorter contexts and other
+    planes give no more: the bound is convex in the length of the part in the plane of u
+    and w.  It is attained by x, z = cos(phi) w/|w| +- sin(phi) e, y = -Y for both, e
+    orthogonal to w, phi = pi/2 - gamma.
 
     >>> leaf_movement(0.0, 1.0), round(leaf_movement(2.0, 1.2), 4)
     (4.0, 7.6907)
@@ -178,14 +186,16 @@ FARTHEST = 1.5  # |w| / r, see `movement`
 
 
 def movement(problem, method, clip):
-    """Root of the largest squared l_2 shift of all released sums when one record is replaced.
+    """Root of the largest squared l_2 shift of all released sums when one record is
+    replaced.
 
-    In general s_2 sqrt(`leaf_growth`), s_2 = 2 C or, unclipped, what 2 (beta D + L) in l_q makes in
-    l_2.  Clipped squares on the l_2 ball move less (`leaf_movement`; clipping brings no two leaves
-    further apart).  There w = 0 at t = 1 and (3/2) c v_1 at t = 2, c <= 1 the step scale; later
-    w = (1 - c - c/t) theta_(t-1) + c (1 + 1/t) v_(t-1), of length at most r (1 + 2/t), and at t = 3
-    at most (3/2) r as ||theta_2|| <= r/2.  So |w| <= (3/2) r.  Only the first leaf has all
-    releases: leaf i of the tree lies in as many less the one-bits of i - 1.
+    In general s_2 sqrt(`leaf_growth`), s_2 = 2 C or, unclipped, what 2 (beta D + L) in
+    l_q makes in l_2.  Clipped squares on the l_2 ball move less (`leaf_movement`;
+    clipping brings no two leaves further apart).  There w = 0 at t = 1 and (3/2) c v_1 at
+    t = 2, c <= 1 the step scale; later w = (1 - c - c/t) theta_(t-1) + c (1 + 1/t)
+    v_(t-1), of length at most r (1 + 2/t), and at t = 3 at most (3/2) r as ||theta_2|| <=
+    r/2.  So |w| <= (3/2) r.  Only the first leaf has all releases: leaf i of the tree
+    lies in as many less the one-bits of i - 1.
     """
     n = problem.n
     first = leaf_growth(problem.n, method)
@@ -206,8 +216,9 @@ def movement(problem, method, clip):
 def smooth_norm(q, d):
     """(exponent, kappa, shrink): l_q is kappa-regular with the norm l_exponent / shrink.
 
-    q >= 2: `smooth_exponent`, shrink 1.  q < 2: d^(1/2 - 1/p) ||.||_2 with kappa = d^(1 - 2/p)
-    (Lemma 3.10), so noise of scale sigma in that norm is N(0, sigma^2 d^(2/p - 1) I).
+    q >= 2: `smooth_exponent`, shrink 1.  q < 2: d^(1/2 - 1/p) ||.||_2 with kappa = d^(1 -
+    2/p) (Lemma 3.10), so noise of scale sigma in that norm is N(0, sigma^2 d^(2/p - 1)
+    I).
     """
     if q >= 2.0:
         return (*geometry.smooth_exponent(q, d), 1.0)
@@ -222,11 +233,12 @@ LEMMA_LIMIT = 2.0
 def sum_noise(problem, epsilon, delta, calibration, method, clip):
     """(exponent, sigma, true epsilon) of the noise of released prefix sums.
 
-    "paper": Theorem 3.1, sigma_+^2 = 8 m'^2 kappa log(m'/delta) (beta D + L)^2 / epsilon^2 with
-    m' = ceil(log2 n) + 1 nodes, generalized Gaussian in a norm for which kappa is valid; refused
-    where Lemma 2.7, used per node, is not proved (epsilon/m' > 2).  "zcdp": the same noise with
-    sigma_+^2 = m kappa s^2/(2 rho), as each of the m nodes that hold a leaf is
-    kappa s^2/(2 sigma_+^2)-zCDP.  "corrected": Gaussian, sigma = `movement`/mu, exactly.
+    "paper": Theorem 3.1, sigma_+^2 = 8 m'^2 kappa log(m'/delta) (beta D + L)^2 /
+    epsilon^2 with m' = ceil(log2 n) + 1 nodes, generalized Gaussian in a norm for which
+    kappa is valid; refused where Lemma 2.7, used per node, is not proved (epsilon/m' >
+    2).  "zcdp": the same noise with sigma_+^2 = m kappa s^2/(2 rho), as each of the m
+    nodes that hold a leaf is kappa s^2/(2 sigma_+^2)-zCDP.  "corrected": Gaussian, sigma
+    = `movement`/mu, exactly.
     """
     if calibration == "corrected":
         moved = movement(problem, method, clip)
@@ -281,11 +293,14 @@ def schedule_sums(schedule, n):
 def vertex_noise(problem, epsilon, delta, calibration, method, schedule, clip):
     """(scale, schedule, true epsilon) of the noisy choice of a vertex.
 
-    The score of a vertex v is <d_t, v>; a record moves d_t by at most s/(t + 1) in l_inf, so the
-    *range* of the change over the ball is at most D s/(t + 1), and a choice with noise b_t loses
-    at most epsilon_t = range/b_t (a common shift of all scores changes nothing).  zCDP adds up:
-    rho_t = epsilon_t^2/2 for Laplace noise, epsilon_t^2/8 for Gumbel (the exponential mechanism).
-    "paper": b_t = 4 D (beta D + L) sqrt(log n log(1/delta))/(epsilon sqrt t).  "corrected":
+    The score of a vertex v is <d_t, v>; a record moves d_t by at most s/(t + 1) in l_inf,
+    so the
+    *range* of the change over the ball is at most D s/(t + 1), and a choice with noise
+    b_t loses at most epsilon_t = range/b_t (a common shift of all scores changes
+    nothing).  zCDP adds up:
+    rho_t = epsilon_t^2/2 for Laplace noise, epsilon_t^2/8 for Gumbel (the exponential
+    mechanism). "paper": b_t = 4 D (beta D + L) sqrt(log n log(1/delta))/(epsilon sqrt t).
+     "corrected":
     epsilon_t = a/sqrt t (falling) or constant, so that the sum is rho(epsilon, delta).
     """
     n = problem.n
@@ -326,7 +341,8 @@ class Params(NamedTuple):
 
 
 def calibrated(problem, epsilon, delta, calibration, method, schedule, clip, step_scale):
-    """(Params, Guarantee): a learner with the noise that a budget buys, and what it then promises.
+    """(Params, Guarantee): a learner with the noise that a budget buys, and what it then
+    promises.
 
     problem: a `Problem`; all else as `streaming_fw` and `vertex_fw` say.
     """
@@ -388,7 +404,8 @@ class State(NamedTuple):
 
 
 def init(p, rng) -> State:
-    """State before the first record: theta_0 = theta_1 = 0.  rng draws the path of "sqrt"."""
+    """State before the first record: theta_0 = theta_1 = 0.  rng draws the path of
+    "sqrt"."""
     if p.method == SQRT and p.sigma > 0.0:
         noise = root_noise(p.n, p.d, p.sigma, rng)
     else:
@@ -409,7 +426,8 @@ def loss_slope(loss, z, y):
 
 @inlined
 def leaf(p, t, x, y, theta, old):
-    """The slope with g_t = slope x, clipped: a gradient of a linear model is a multiple of x."""
+    """The slope with g_t = slope x, clipped: a gradient of a linear model is a multiple
+    of x."""
     z = 0.0
     z_old = 0.0
     for i in range(x.shape[0]):
@@ -444,7 +462,8 @@ def mean_gradient(p, t, total, noise, gradient):
 
 @inlined
 def release(p, t, total, noise, gradient, rng):
-    """Lines 3, 4 (Algorithm 4): gradient <- d_t from the released sum; noise as in `State`."""
+    """Lines 3, 4 (Algorithm 4): gradient <- d_t from the released sum; noise as in
+    `State`."""
     row = 0
     if p.method == SQRT:
         row = t - 1 if p.sigma > 0.0 else 0
@@ -465,7 +484,8 @@ def noise_scale(p, t):
 
 @jit
 def choose(p, t, total, gradient, v, rng):
-    """Algorithm 2: v <- a vertex +-r e_j with noisily small <d_t, v>; d_t stays secret."""
+    """Algorithm 2: v <- a vertex +-r e_j with noisily small <d_t, v>; d_t stays
+    secret."""
     b = noise_scale(p, t) / p.radius
     best = 0.0
     at = 0
@@ -541,20 +561,25 @@ def streaming_fw(
     clip: float | None = None,
     step_scale: float = 1.0,
 ) -> Optimiser:
-    """Algorithm 1: streaming Frank-Wolfe on the l_p ball, whose sum of leaves is released.
+    """Algorithm 1: streaming Frank-Wolfe on the l_p ball, whose sum of leaves is
+    released.
 
     Parameters
     ----------
     d, n : dimension, at least 1; records for which the guarantee holds, at least 1
-    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1) (None: 1/n)
+    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1)
+    (None: 1/n)
     p : exponent of the ball, in [1, inf]; contexts have ||x||_q <= 1, 1/p + 1/q = 1
     radius : of the ball, above 0
     loss : "squares", "logistic", "probit" or "inner product"
-    label_bound : labels are clipped to +-label_bound ([0, label_bound] for logistic and probit)
-    calibration : "paper" (Theorem 3.1 at valid constants), "zcdp" (the same noise, counted better)
+    label_bound : labels are clipped to +-label_bound ([0, label_bound] for logistic and
+    probit)
+    calibration : "paper" (Theorem 3.1 at valid constants), "zcdp" (the same noise,
+    counted better)
         or "corrected" (exactly what the budget needs)
     factorisation : "tree", or "sqrt", which keeps n d numbers
-    clip : bound C of the leaves in l_2 (in l_q for "zcdp"; refused for "paper"); inf: none; None:
+    clip : bound C of the leaves in l_2 (in l_q for "zcdp"; refused for "paper"); inf:
+    none; None:
         for "corrected" the C of `leaf_clip` times d^max(0, 1/2 - 1/q), else none
     step_scale : c in (0, 1], steps are c/(t + 1)
 
@@ -619,12 +644,17 @@ def vertex_fw(
 
     Parameters
     ----------
-    d, n, epsilon, delta, radius, loss, label_bound, step_scale : as in `streaming_fw`, for p = 1
-    calibration : "paper" (Theorem 3.11 at valid constants) or "corrected" (concentrated privacy)
-    selector : "argmin" (the paper's Laplace noise on all 2 d scores), "coordinates" (one draw per
+    d, n, epsilon, delta, radius, loss, label_bound, step_scale : as in `streaming_fw`,
+    for p = 1
+    calibration : "paper" (Theorem 3.11 at valid constants) or "corrected" (concentrated
+    privacy)
+    selector : "argmin" (the paper's Laplace noise on all 2 d scores), "coordinates" (one
+    draw per
         coordinate) or "gumbel" (the exponential mechanism)
-    schedule : of the losses epsilon_t: "falling" like 1/sqrt t, or "constant"; for "corrected"
-    clip : bound C of the leaves in l_inf (refused for "paper"); inf: none; None: as in `leaf_clip`
+    schedule : of the losses epsilon_t: "falling" like 1/sqrt t, or "constant"; for
+    "corrected"
+    clip : bound C of the leaves in l_inf (refused for "paper"); inf: none; None: as in
+    `leaf_clip`
 
     Returns
     -------

@@ -1,4 +1,5 @@
-"""All policies in one world at one true guarantee: worlds, recipes, contests, decisions."""
+"""All policies in one world at one true guarantee: worlds, recipes, contests,
+decisions."""
 
 from evidence.arena.decision import choose
 

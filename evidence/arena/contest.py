@@ -1,15 +1,17 @@
-"""Policies of the arena against each other: tuned by one rule, played on the same streams.
+"""Policies of the arena against each other: tuned by one rule, played on the same
+streams.
 
-The rule: each policy's one number is the multiple of its default that has the least mean regret
-over tuning repetitions, on seeds that nothing else uses, in the same world at the same budget, over
-a fifth of the rounds (`tuning_rounds`).  Policies without privacy do not depend on the budget: they
-are played once and stand at every one.
+The rule: each policy's one number is the multiple of its default that has the least mean
+regret over tuning repetitions, on seeds that nothing else uses, in the same world at the
+same budget, over a fifth of the rounds (`tuning_rounds`).  Policies without privacy do
+not depend on the budget: they are played once and stand at every one.
 
-One rule of inference: half of the repetitions choose, the other half judge.  What is chosen because
-it was best in some repetitions looks better there than it is: with ten equal policies a 95 %
-interval of the best one lies below the truth far too often.  So the first half of the repetitions
-names the leader, and intervals of the second half, in which it was not chosen, judge it against
-each rival (Bonferroni over the rivals) and against random play.
+One rule of inference: half of the repetitions choose, the other half judge.  What is
+chosen because it was best in some repetitions looks better there than it is: with ten
+equal policies a 95 % interval of the best one lies below the truth far too often.  So the
+first half of the repetitions names the leader, and intervals of the second half, in which
+it was not chosen, judge it against each rival (Bonferroni over the rivals) and against
+random play.
 """
 
 import itertools
@@ -41,8 +43,8 @@ def judging(finals) -> np.ndarray:
 def leader(finals, looks: int = 1):
     """(name that is chosen, those it is not shown to beat) of {name: finals (n_reps,)}.
 
-    Shown: the 95 % interval of the paired difference in the judging half, Bonferroni over the
-    rivals and over `looks` >= 1 settings that are looked at, lies below 0.
+    Shown: the 95 % interval of the paired difference in the judging half, Bonferroni over
+    the rivals and over `looks` >= 1 settings that are looked at, lies below 0.
     """
     first = min(finals, key=lambda n: choosing(finals[n]).mean())
     rivals = [n for n in finals if n != first]
@@ -59,7 +61,8 @@ def judged(a, b: np.ndarray):
 
 
 class Run(NamedTuple):
-    """What one policy did in one setting: regrets are paired with those of all others there."""
+    """What one policy did in one setting: regrets are paired with those of all others
+    there."""
 
     call: Any  # `recipes.Call` after tuning
     title: str  # name of the policy
@@ -92,8 +95,8 @@ class Setting(NamedTuple):
         return self.runs["random"].tuned
 
     def share(self, name: str):
-        """Regret as a share of random play's, with its 95 % interval (paired): of a policy that was
-        not chosen for it."""
+        """Regret as a share of random play's, with its 95 % interval (paired): of a
+        policy that was not chosen for it."""
         return ratio(self.runs[name].tuned, self.random)
 
     def judged(self, name: str):
@@ -119,15 +122,18 @@ class Setting(NamedTuple):
 
     @property
     def winners(self):
-        """{model: (leader, those it is not shown to beat)} of every trust model that plays."""
+        """{model: (leader, those it is not shown to beat)} of every trust model that
+        plays."""
         return {m: self.leader(names) for m in MODELS if (names := self.of(m))}
 
     @property
     def prices(self):
-        """{(dearer, cheaper): interval}: the price of trust between the leaders of two models.
+        """{(dearer, cheaper): interval}: the price of trust between the leaders of two
+        models.
 
-        Ratios of regrets, tuned and paired, in the repetitions that did not choose the leaders; the
-        less trusting model first.  Left out where the cheaper one has no regret at all.
+        Ratios of regrets, tuned and paired, in the repetitions that did not choose the
+        leaders; the less trusting model first.  Left out where the cheaper one has no
+        regret at all.
         """
         best = {m: self.runs[first].tuned for m, (first, _) in self.winners.items()}
         return {
@@ -146,7 +152,8 @@ def play(
     tune_reps: int,
     seed: int,
 ) -> dict[float, Setting]:
-    """{epsilon: Setting}: every policy of the package that can, in one world, at every budget."""
+    """{epsilon: Setting}: every policy of the package that can, in one world, at every
+    budget."""
     settings = {}
     runs = {}
     for e in epsilons:
@@ -172,14 +179,16 @@ def play(
 
 
 def tuning_rounds(T: int) -> int:
-    """Rounds over which numbers are chosen for a horizon of T: a fifth of it, or T up to 2,000."""
+    """Rounds over which numbers are chosen for a horizon of T: a fifth of it, or T up to
+    2,000."""
     return max(min(T, 2_000), T // 5)
 
 
 def played(call, label: str, env, T: int, n_reps: int, seed: int, key: int = 2) -> Run:
     """The `recipes.Call` as it is, under the name `label`, in T rounds of env.
 
-    key: of the streams, 2 for those of a `Setting`; what was chosen there is judged at another.
+    key: of the streams, 2 for those of a `Setting`; what was chosen there is judged at
+    another.
     """
     policy = call.policy()
     seeds = repetitions(seed, n_reps, key)
@@ -206,8 +215,8 @@ def tuned(
     label: str,
     **extra,
 ) -> Run:
-    """A policy of the recipes, tuned by the rule of this module, then played; extra: arguments
-    beside the recipe's."""
+    """A policy of the recipes, tuned by the rule of this module, then played; extra:
+    arguments beside the recipe's."""
     env = recipes.stream(world, name)
     short = tuning_rounds(T)
     run = played(
@@ -236,8 +245,8 @@ def tuned(
 def record(settings, own, model: str):
     """(settings that the policies `own` win, number lost, number played).
 
-    Rivals are the published policies of the trust model: REPAIRS do not compete.  Won: shown, as
-    `Setting.leader` has it, with the intervals widened for all settings.
+    Rivals are the published policies of the trust model: REPAIRS do not compete.  Won:
+    shown, as `Setting.leader` has it, with the intervals widened for all settings.
     """
     won = []
     lost = 0
@@ -254,8 +263,8 @@ def record(settings, own, model: str):
 
 
 def summary(settings):
-    """A row for every policy of the package: where it plays, why not elsewhere, with its call
-    before tuning in the first setting of the largest horizon that it plays."""
+    """A row for every policy of the package: where it plays, why not elsewhere, with its
+    call before tuning in the first setting of the largest horizon that it plays."""
     rows = []
     for name in policies.TABLE:
         played = [s for s in settings if name in s.runs]

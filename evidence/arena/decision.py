@@ -1,8 +1,10 @@
-"""Which policy should I use?  One rule, for settings that were played and for any other (`choose`).
+"""Which policy should I use?  One rule, for settings that were played and for any other
+(`choose`).
 
-Candidates are the private policies whose guarantee is enough: local implies shuffle implies joint.
-All of them have constants that follow from public bounds: nothing is tuned on simulated regret, for
-a user has none.  Half of the repetitions choose, the other half judge (`contest`).
+Candidates are the private policies whose guarantee is enough: local implies shuffle
+implies joint. All of them have constants that follow from public bounds: nothing is tuned
+on simulated regret, for a user has none.  Half of the repetitions choose, the other half
+judge (`contest`).
 """
 
 import json
@@ -82,8 +84,8 @@ class Answer(NamedTuple):
 
     @property
     def code(self) -> str:
-        """A program that plays on contexts of one's own: the policy, or random play if nothing is
-        shown to be better."""
+        """A program that plays on contexts of one's own: the policy, or random play if
+        nothing is shown to be better."""
         return snippet(
             self.call if self.learns else recipes.Call("random", {}),
             self.world,
@@ -97,7 +99,8 @@ class Answer(NamedTuple):
 
 
 def snippet(call, world) -> str:
-    """A program around the call that maps numbers in [-1, 1] into the contexts that it takes."""
+    """A program around the call that maps numbers in [-1, 1] into the contexts that it
+    takes."""
     policy = call.policy()
     text = str(call)
     told = call.arguments
@@ -109,7 +112,8 @@ def snippet(call, world) -> str:
     records = policy.universe or Universe(np.inf)
     offset = world.universe == "offset_sphere"
     radius = 0.5**0.5 if offset else records.radius
-    # for any z in [-1, 1]^d, and for |z| <= 1; no larger when they are written with six digits
+    # for any z in [-1, 1]^d, and for |z| <= 1; no larger when they are written with six
+    # digits
     some, more = (
         f"{0.999999 * most:.6g} * z" if (most := radius * d**power) < 1.0 else "z"
         for power in (-1.0 / records.norm, 0.0)
@@ -153,13 +157,15 @@ print({report})
 
 
 def allowed(setting, trust: str):
-    """Names of the players whose guarantee is enough: local implies shuffle implies joint."""
+    """Names of the players whose guarantee is enough: local implies shuffle implies
+    joint."""
     enough = MODELS[: MODELS.index(trust) + 1]
     return [n for m in enough for n in setting.of(m)]
 
 
 def answer(setting, trust: str) -> Answer | None:
-    """The `Answer` for users with this trust in a `contest.Setting`; None if no policy may play."""
+    """The `Answer` for users with this trust in a `contest.Setting`; None if no policy
+    may play."""
     if not (names := allowed(setting, trust)):
         return None
     setting = setting.untuned
@@ -190,13 +196,14 @@ def choose(
 ) -> Answer:
     """Which private policy to use: the candidates play a world of this size.
 
-    trust: whom users trust, "local" (nobody), "shuffle" (a shuffler) or "joint" (the server, so
-    that any private policy will do); contexts in R^d, of which the last coordinate is constant in
-    the "dense" world; K >= 2 arms; T >= 100 rounds, delta = 1/T; epsilon in [0.01, 100]; world: a
-    key of `environments.KINDS`, "dense" (d >= 2), "sparse" (d >= 5), "clicks" or "one context"
-    (d >= 2); n_reps >= 4 repetitions, of which half choose and half judge.  Constants follow from
-    public bounds, none is tuned.  Raises ValueError on anything else, and where no policy can play.
-    Takes seconds once kernels are compiled.
+    trust: whom users trust, "local" (nobody), "shuffle" (a shuffler) or "joint" (the
+    server, so that any private policy will do); contexts in R^d, of which the last
+    coordinate is constant in the "dense" world; K >= 2 arms; T >= 100 rounds, delta =
+    1/T; epsilon in [0.01, 100]; world: a key of `environments.KINDS`, "dense" (d >= 2),
+    "sparse" (d >= 5), "clicks" or "one context" (d >= 2); n_reps >= 4 repetitions, of
+    which half choose and half judge.  Constants follow from public bounds, none is tuned.
+     Raises ValueError on anything else, and where no policy can play. Takes seconds once
+     kernels are compiled.
 
     >>> print(choose("joint", 2, 3, 400, 8.0, n_reps=4).rivals > 3)
     True
@@ -238,10 +245,12 @@ def choose(
 
 
 def explorer(settings) -> Shown:
-    """The answers for all settings and every kind of trust, each behind a line with the regrets of
-    all policies that may be used; with scripts, menus choose one (`book/_static/explorer.js`).
+    """The answers for all settings and every kind of trust, each behind a line with the
+    regrets of all policies that may be used; with scripts, menus choose one
+    (`book/_static/explorer.js`).
 
-    All shares are of default constants, in the repetitions that judge: one number for a policy.
+    All shares are of default constants, in the repetitions that judge: one number for a
+    policy.
     """
     parts = []
     head = "Policy | Trust model | Regret / random play"

@@ -1,7 +1,9 @@
-"""Worlds of the arena, of any size: an environment with what a user would know of it; and people.
+"""Worlds of the arena, of any size: an environment with what a user would know of it; and
+people.
 
-A classification is a bandit: a person is a row of columns and a label, an arm is a guess at the
-label, which pays 1 if it is right.  The regret of a policy is then its number of wrong answers.
+A classification is a bandit: a person is a row of columns and a label, an arm is a guess
+at the label, which pays 1 if it is right.  The regret of a policy is then its number of
+wrong answers.
 """
 
 import math
@@ -22,7 +24,8 @@ SPARSE = (0.2, -0.2, 0.2, -0.2, 0.2)  # the coordinates that matter
 
 
 class World(NamedTuple):
-    """A world and what a user would know of it; all contexts and rewards lie in the universe."""
+    """A world and what a user would know of it; all contexts and rewards lie in the
+    universe."""
 
     env: Any  # contexts (K, d)
     d: int
@@ -40,7 +43,8 @@ class World(NamedTuple):
 
 
 class Expanded(NamedTuple):
-    """A stream of one context per round as contexts of arms: row k holds it in block k, scaled."""
+    """A stream of one context per round as contexts of arms: row k holds it in block k,
+    scaled."""
 
     env: Any
     scale: float
@@ -88,7 +92,8 @@ def clicks(d: int, K: int, bound=3.0) -> World:
 
 
 def common(d: int, K: int) -> World:
-    """One context in R^d, d >= 2, that all K >= 2 arms share, each with a parameter of its own."""
+    """One context in R^d, d >= 2, that all K >= 2 arms share, each with a parameter of
+    its own."""
     env = one_context(K, d, 2)
     scale = 1.0 / math.sqrt(d)
     bounds = {"theta_bound": math.sqrt(K) / scale, "l1_bound": K / scale}
@@ -99,19 +104,22 @@ KINDS = {"dense": dense, "sparse": sparse, "clicks": clicks, "one context": comm
 
 
 def world_of(kind: str, d: int, K: int) -> World:
-    """A `World` of this kind for contexts in R^d and K >= 2 arms.  ValueError on anything else."""
+    """A `World` of this kind for contexts in R^d and K >= 2 arms.  ValueError on anything
+    else."""
     make = KINDS[need_choice("world", kind, tuple(KINDS))]
     return make(need_int("d", d, 2), need_int("K", K, 2))
 
 
 class Classification(NamedTuple):
-    """Real people, each met once, in a new order in every repetition (`classification`)."""
+    """Real people, each met once, in a new order in every repetition
+    (`classification`)."""
 
     X: np.ndarray  # (n, K, d) contexts, a row per person
     labels: np.ndarray  # (n,)
 
     def blocks(self, T: int, rng: np.random.Generator):
-        """Yield T <= n people without replacement; ValueError beyond those that there are."""
+        """Yield T <= n people without replacement; ValueError beyond those that there
+        are."""
         order = rng.permutation(len(self.labels))
         for rows in recorded_rows(T, self.X):
             R = np.eye(self.X.shape[1])[self.labels[order[rows]]]
@@ -125,7 +133,8 @@ def classification(X: np.ndarray, labels) -> Classification:
 
 
 class Fitted(NamedTuple):
-    """People drawn from a law: a label, then columns that are normal given it, cut to [-1, 1].
+    """People drawn from a law: a label, then columns that are normal given it, cut to
+    [-1, 1].
 
     Make one with `fitted_to` or `separated`.
     """
@@ -146,8 +155,8 @@ class Fitted(NamedTuple):
 
 
 def contexts(z: np.ndarray, K: int) -> np.ndarray:
-    """Columns z (n, m) in [-1, 1] as contexts (n, K, K (m + 1)): the map of `tabular.contexts_of`
-    with form "blocks"."""
+    """Columns z (n, m) in [-1, 1] as contexts (n, K, K (m + 1)): the map of
+    `tabular.contexts_of` with form "blocks"."""
     n, m = z.shape
     return in_blocks(np.column_stack([z, np.ones(n)]) / np.sqrt(m + 1.0), K)
 
@@ -155,9 +164,9 @@ def contexts(z: np.ndarray, K: int) -> np.ndarray:
 def fitted_to(z: np.ndarray, labels) -> Fitted:
     """`Fitted` to people with columns z (n, m) in [-1, 1] and labels (n,) in 0..K-1.
 
-    Shares, means and covariances are those of each label's people (a millionth is added to each
-    variance); every label needs two people at least.  This is not private: a world for planning, at
-    the owner's desk.
+    Shares, means and covariances are those of each label's people (a millionth is added
+    to each variance); every label needs two people at least.  This is not private: a
+    world for planning, at the owner's desk.
     """
     z = need_array("z", z, ("n", "m"))
     labels = need_indices("labels", labels, z.shape[:1], len(z))
@@ -177,8 +186,8 @@ def fitted_to(z: np.ndarray, labels) -> Fitted:
 def separated(m: int, K: int, rng: np.random.Generator) -> Fitted:
     """`Fitted` with K equally frequent labels whose means are random, m >= 1 columns.
 
-    Every column has standard deviation 0.2; the means of two labels are twice that apart, on
-    average, in all columns together.
+    Every column has standard deviation 0.2; the means of two labels are twice that apart,
+    on average, in all columns together.
     """
     m = need_int("m", m, 1)
     K = need_int("K", K, 2)
@@ -190,11 +199,13 @@ def separated(m: int, K: int, rng: np.random.Generator) -> Fitted:
 
 
 def needed(reward, rounds: int, guess, level: float = 0.95) -> float:
-    """From how many people on a policy is shown to earn more than `guess`; infinity if never.
+    """From how many people on a policy is shown to earn more than `guess`; infinity if
+    never.
 
-    reward (n_reps, n_grid): mean reward so far in each repetition, at the grid's rounds (n_grid,):
-    the first of them from which the lower end of the interval of the mean stays above the guess,
-    over the last tenth of the rounds at least.
+    reward (n_reps, n_grid): mean reward so far in each repetition, at the grid's rounds
+    (n_grid,):
+    the first of them from which the lower end of the interval of the mean stays above the
+    guess, over the last tenth of the rounds at least.
     """
     reward = need_array("reward", reward, ("n", "m"))
     rounds = need_array("rounds", rounds, reward.shape[1:])

@@ -11,7 +11,8 @@ PRIVATE = ("local", "shuffle", "joint")
 
 
 def budget(settings):
-    """Regret as a share of random play's against epsilon, in settings of one world and horizon."""
+    """Regret as a share of random play's against epsilon, in settings of one world and
+    horizon."""
     epsilons = [s.epsilon for s in settings]
     first = settings[0]
     fig, axes = plots.panels(2, sharey=True)
@@ -43,7 +44,8 @@ def budget(settings):
 
 
 def trust(settings):
-    """Regret of the best policy of each trust model over that of the best without privacy."""
+    """Regret of the best policy of each trust model over that of the best without
+    privacy."""
     fig, (ax,) = plots.panels(1, height=0.4 * len(settings) + 0.9)
     data = []
     for y, s in enumerate(settings):

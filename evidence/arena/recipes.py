@@ -1,9 +1,10 @@
 """Recipes of the arena: what each factory is told in a world, and where it does not play.
 
-An argument that has the name of something known (`known`) is told it; a recipe holds what is left.
-A policy without a recipe is refused everywhere, and the page says so.  All are built for one true
-guarantee: calibration "corrected" at (epsilon, delta = 1/T).  Each policy has at most one number
-that is tuned; everything else is its default, or follows from the world.
+An argument that has the name of something known (`known`) is told it; a recipe holds what
+is left. A policy without a recipe is refused everywhere, and the page says so.  All are
+built for one true guarantee: calibration "corrected" at (epsilon, delta = 1/T).  Each
+policy has at most one number that is tuned; everything else is its default, or follows
+from the world.
 """
 
 import inspect
@@ -32,8 +33,8 @@ class Text(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A factory, or the name of one of the package's, with its arguments; as text, what a reader
-    would write."""
+    """A factory, or the name of one of the package's, with its arguments; as text, what a
+    reader would write."""
 
     factory: Any
     arguments: dict
@@ -56,10 +57,11 @@ class Call(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How a policy takes part: `given` has values, or functions of (world, T, epsilon, multiple).
+    """How a policy takes part: `given` has values, or functions of (world, T, epsilon,
+    multiple).
 
-    A multiple of the number `tuned` is passed unless it is 1; its unit is the factory's default,
-    or what `given` says.
+    A multiple of the number `tuned` is passed unless it is 1; its unit is the factory's
+    default, or what `given` says.
     """
 
     tuned: str = ""  # an argument, or in words what is tuned; nothing if empty
@@ -235,14 +237,16 @@ def call(
 
 
 def stream(world, name: str):
-    """The environment that a policy plays in a world: one context, or one for each arm."""
+    """The environment that a policy plays in a world: one context, or one for each
+    arm."""
     return world.common if name in RECIPES and RECIPES[name].only == COMMON else world.env
 
 
 def lineup(world, T: int, epsilon: float) -> tuple[list[Call], dict[str, str]]:
     """(calls, {name: why it does not play}) of every policy of the package in a world.
 
-    Raises ValueError if a private policy would give another guarantee than (epsilon, 1/T) or less.
+    Raises ValueError if a private policy would give another guarantee than (epsilon, 1/T)
+    or less.
     """
     why = {name: refused(name, world, T) for name in policies.TABLE}
     calls = [call(n, world, T, epsilon) for n, reason in why.items() if not reason]
@@ -252,7 +256,8 @@ def lineup(world, T: int, epsilon: float) -> tuple[list[Call], dict[str, str]]:
 
 
 def need_guarantee(policy, T: int, epsilon: float) -> None:
-    """ValueError unless the policy keeps nothing private, or is truly (epsilon, 1/T)-private."""
+    """ValueError unless the policy keeps nothing private, or is truly (epsilon,
+    1/T)-private."""
     g = policy.guarantee
     if g.model != "none" and not (
         g.epsilon <= epsilon * (1 + 1e-9) and g.delta <= 1.0 / T

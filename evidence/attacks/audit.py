@@ -1,39 +1,47 @@
-"""Lower confidence bounds on the privacy that a mechanism loses: run it on two inputs, and count.
+"""Lower confidence bounds on the privacy that a mechanism loses: run it on two inputs,
+and count.
 
-If a mechanism M is (epsilon, delta)-DP then, for neighbouring inputs a and b and every event E of
-its output,
+If a mechanism M is (epsilon, delta)-DP then, for neighbouring inputs a and b and every
+event E of its output,
 
     P(M(a) in E) <= exp(epsilon) P(M(b) in E) + delta.
 
-So any one event gives epsilon >= log((P_a - delta) / P_b) and delta >= P_a - exp(epsilon) P_b.  The
-two probabilities are not known but counted, so P_a is replaced by the lower end and P_b by the
-upper end of one-sided Clopper-Pearson intervals with tails (1 - level)/2 each: by the union bound
-both hold with probability level, and then so does the inequality.  The event may be chosen from
-data, if from *other* data: one half of the outputs picks it, the other half is counted.  An event
-that b never hits has an upper end of about log(2/(1 - level))/n, so the bound stays finite.
+So any one event gives epsilon >= log((P_a - delta) / P_b) and delta >= P_a - exp(epsilon)
+P_b.  The two probabilities are not known but counted, so P_a is replaced by the lower end
+and P_b by the upper end of one-sided Clopper-Pearson intervals with tails (1 - level)/2
+each: by the union bound both hold with probability level, and then so does the
+inequality.  The event may be chosen from data, if from *other* data: one half of the
+outputs picks it, the other half is counted.  An event that b never hits has an upper end
+of about log(2/(1 - level))/n, so the bound stays finite.
 
-A bound above the promised epsilon refutes the promise (and does so wrongly with probability at most
-1 - level).  A bound below it proves nothing: the pair of inputs or the event may be badly chosen.
-Source: Jagielski, Ullman and Oprea (2020), section 3; Clopper and Pearson (1934).
+A bound above the promised epsilon refutes the promise (and does so wrongly with
+probability at most
+1 - level).  A bound below it proves nothing: the pair of inputs or the event may be badly
+chosen. Source: Jagielski, Ullman and Oprea (2020), section 3; Clopper and Pearson (1934).
 
-An algorithm offers an `AuditSpec`: attacks on it, and what others see of its records, from which
-`evidence.measure` rebuilds its guarantee: how far a record moves what a kernel lets out with the
-same noise, how often that happens while the algorithm plays, and the noise that is drawn.
-Laws of the numbers that a kernel lets out:
+An algorithm offers an `AuditSpec`: attacks on it, and what others see of its records,
+from which `evidence.measure` rebuilds its guarantee: how far a record moves what a kernel
+lets out with the same noise, how often that happens while the algorithm plays, and the
+noise that is drawn. Laws of the numbers that a kernel lets out:
     None        that of the draws which the kernel makes (normal, Laplace or binomial)
     "gaussian"  numbers with normal noise of any covariance, over all calls together
     "laplace"   numbers with independent Laplace noise
-    "wishart"   matrices (..., d, d) with the difference of two Wishart_d(d+1, cI) matrices
-    "peeling"   a vector of which "peeled" shows the noisily largest entries, with noise; "picks"
-                is where they stand; Laplace noise of one scale, fresh for every pick and value
+    "wishart"   matrices (..., d, d) with the difference of two Wishart_d(d+1, cI)
+    matrices "peeling"   a vector of which "peeled" shows the noisily largest entries,
+    with noise; "picks"
+                is where they stand; Laplace noise of one scale, fresh for every pick and
+                value
     "counts"    multiples of one step with independent binomial noise
-    "generalized"  vectors with generalized Gaussian noise of one norm, independent in every call
-    "prefix"    prefix sums divided by (number of terms + 1), whose dyadic blocks have such noise
-    "values"    one of a few values (randomised response, the exponential mechanism), drawn afresh
+    "generalized"  vectors with generalized Gaussian noise of one norm, independent in
+    every call "prefix"    prefix sums divided by (number of terms + 1), whose dyadic
+    blocks have such noise "values"    one of a few values (randomised response, the
+    exponential mechanism), drawn afresh
                 in every call
     "sampled"   as "gaussian", each call about one record drawn at random
-    "scores"    the vector x whose noisily smallest vertex <x, +-r e_j> is shown ("vertex"), with
-                independent noise "laplace", "coordinates" (one draw for both signs) or "gumbel"
+    "scores"    the vector x whose noisily smallest vertex <x, +-r e_j> is shown
+    ("vertex"), with
+                independent noise "laplace", "coordinates" (one draw for both signs) or
+                "gumbel"
 """
 
 import functools
@@ -56,10 +64,12 @@ THRESHOLDS = 200  # candidates per direction; the bound is flat around the best 
 
 
 def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95):
-    """((level, event, likely, hits, trials), bound): chosen on one half, counted on the other.
+    """((level, event, likely, hits, trials), bound): chosen on one half, counted on the
+    other.
 
-    bound(low, high) -> what is lost at least if the event's probability is at least low under one
-    input and at most high under the other; all else as for `epsilon_lower_bound`.
+    bound(low, high) -> what is lost at least if the event's probability is at least low
+    under one input and at most high under the other; all else as for
+    `epsilon_lower_bound`.
     """
     trials = need_int("trials", trials, 4)
     seed = need_seed("seed", seed)
@@ -91,8 +101,8 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
 def _scores(score, outputs, n):
     """The (n,) numbers by which outputs are ordered; infinite is allowed, NaN is not.
 
-    They are rounded to single precision: the last bits of a sum betray its terms (Mironov 2012),
-    and an audit is about the mechanism's law, not about its arithmetic.
+    They are rounded to single precision: the last bits of a sum betray its terms (Mironov
+    2012), and an audit is about the mechanism's law, not about its arithmetic.
     """
     with np.errstate(over="ignore"):
         s = np.asarray(score(np.asarray(outputs)), dtype=np.float64).astype(np.float32)
@@ -106,10 +116,11 @@ def _scores(score, outputs, n):
 
 
 def _best_event(a, b, bound, tail):
-    """(side, cut, swap): {side * statistic >= side * cut} has the best bound, b against a if swap.
+    """(side, cut, swap): {side * statistic >= side * cut} has the best bound, b against a
+    if swap.
 
-    All candidates are looked at together, so each gets its share of the tail: without this the
-    winner would be a rare event that was lucky on this half.
+    All candidates are looked at together, so each gets its share of the tail: without
+    this the winner would be a rare event that was lucky on this half.
     """
     tail /= 4 * THRESHOLDS
     best = -np.inf
@@ -130,7 +141,8 @@ def _best_event(a, b, bound, tail):
 
 
 def _candidates(values):
-    """At most THRESHOLDS of the distinct values, dense in both tails, where the best events lie."""
+    """At most THRESHOLDS of the distinct values, dense in both tails, where the best
+    events lie."""
     values = np.unique(values)
     if len(values) <= THRESHOLDS:
         return values
@@ -139,7 +151,8 @@ def _candidates(values):
 
 
 class Audit(NamedTuple):
-    """With confidence `level` at least `epsilon` is lost at `delta`, on this pair of inputs."""
+    """With confidence `level` at least `epsilon` is lost at `delta`, on this pair of
+    inputs."""
 
     epsilon: float
     delta: float
@@ -151,13 +164,14 @@ class Audit(NamedTuple):
 
 
 class Attack(NamedTuple):
-    """Two neighbouring inputs, what is seen of them, and the number that tells them apart.
+    """Two neighbouring inputs, what is seen of them, and the number that tells them
+    apart.
 
-    mechanism(data, rng, n) -> n outputs; a, b: data; statistic(outputs) -> (n,) numbers; sees: who
-    looks at what ("message", "batch", "releases", "state", "parameters", "actions"); note: what the
-    attack leaves aside; runs: whether an output takes a run of its own, of which there are fewer,
-    or is one of many that a kernel draws.  An algorithm's `AuditSpec.attacks` is a function of it
-    that gives a tuple of these.
+    mechanism(data, rng, n) -> n outputs; a, b: data; statistic(outputs) -> (n,) numbers;
+    sees: who looks at what ("message", "batch", "releases", "state", "parameters",
+    "actions"); note: what the attack leaves aside; runs: whether an output takes a run of
+    its own, of which there are fewer, or is one of many that a kernel draws.  An
+    algorithm's `AuditSpec.attacks` is a function of it that gives a tuple of these.
     """
 
     mechanism: Any
@@ -177,8 +191,10 @@ def attacked(
     seed: int,
     level: float = 0.95,
 ) -> Audit:
-    """`epsilon_lower_bound` of one `Attack`.  Raises ValueError where its inputs are no neighbours:
-    streams that differ in more than one user, or in another than the one whose arm is hidden.
+    """`epsilon_lower_bound` of one `Attack`.  Raises ValueError where its inputs are no
+    neighbours:
+    streams that differ in more than one user, or in another than the one whose arm is
+    hidden.
     """
     need_neighbours(attack.a, attack.b, getattr(attack.mechanism, "user", None))
     how = {"statistic": attack.statistic, "trials": trials, "seed": seed, "level": level}
@@ -186,8 +202,8 @@ def attacked(
 
 
 def need_neighbours(a, b, user: int | None = None) -> None:
-    """Raise ValueError if two streams, tuples of arrays with a row per user, differ in more than
-    one row, or in another than that of `user`; inputs of another kind pass."""
+    """Raise ValueError if two streams, tuples of arrays with a row per user, differ in
+    more than one row, or in another than that of `user`; inputs of another kind pass."""
     if not (isinstance(a, tuple) and isinstance(b, tuple) and np.ndim(a[0]) > 1):
         return
     if any(np.shape(x) != np.shape(y) for x, y in zip(a, b, strict=True)):
@@ -206,7 +222,8 @@ def need_neighbours(a, b, user: int | None = None) -> None:
 
 
 class along:
-    """The statistic <output, direction>: for normal noise of one size, the best one there is."""
+    """The statistic <output, direction>: for normal noise of one size, the best one there
+    is."""
 
     def __init__(self, direction):
         self.direction = np.asarray(direction, dtype=float).ravel()
@@ -216,13 +233,15 @@ class along:
 
 
 def epsilon_lower_bound(mechanism, a, b, *, delta=0.0, **how) -> Audit:
-    """Largest epsilon refuted by counting: it is not (e, delta)-DP for any e < `Audit.epsilon`.
+    """Largest epsilon refuted by counting: it is not (e, delta)-DP for any e <
+    `Audit.epsilon`.
 
-    mechanism(data, rng, n) -> n independent outputs, an array (n, ...); a, b: neighbouring inputs;
-    delta in [0, 1); how: trials >= 4, outputs that are drawn for each input; seed; level=0.95; and
-    statistic(outputs) -> (n,) numbers, whose best threshold is looked for (the log-likelihood ratio
-    is the best one, an event is one that is 1 or 0; None takes outputs that are numbers as they
-    are).  Both directions (a against b, b against a) and complements are tried.
+    mechanism(data, rng, n) -> n independent outputs, an array (n, ...); a, b:
+    neighbouring inputs; delta in [0, 1); how: trials >= 4, outputs that are drawn for
+    each input; seed; level=0.95; and statistic(outputs) -> (n,) numbers, whose best
+    threshold is looked for (the log-likelihood ratio is the best one, an event is one
+    that is 1 or 0; None takes outputs that are numbers as they are).  Both directions (a
+    against b, b against a) and complements are tried.
 
     >>> noisy = lambda x, rng, n: x + rng.laplace(0.0, 1.0, n)  # epsilon = 1 at distance 1
     >>> 0.9 < epsilon_lower_bound(noisy, 0.0, 1.0, trials=100_000, seed=1).epsilon < 1.0
@@ -238,7 +257,8 @@ def epsilon_lower_bound(mechanism, a, b, *, delta=0.0, **how) -> Audit:
 
 
 def delta_lower_bound(mechanism, a, b, *, epsilon: float, **how) -> Audit:
-    """Largest delta refuted by counting: it is not (epsilon, t)-DP for any t < `Audit.delta`.
+    """Largest delta refuted by counting: it is not (epsilon, t)-DP for any t <
+    `Audit.delta`.
 
     epsilon >= 0; everything else as for `epsilon_lower_bound`.
     """
@@ -252,10 +272,12 @@ def delta_lower_bound(mechanism, a, b, *, epsilon: float, **how) -> Audit:
 
 
 def playing(policy, *, user: int | None = None):
-    """The mechanism that plays a policy on data = (X, R) and shows the arms, as int64 (n, T).
+    """The mechanism that plays a policy on data = (X, R) and shows the arms, as int64 (n,
+    T).
 
-    user: round (from 0) whose own arm is hidden, as joint differential privacy does for the user
-    whose data differ.  Raises ValueError on a user past the policy's horizon or the data's end.
+    user: round (from 0) whose own arm is hidden, as joint differential privacy does for
+    the user whose data differ.  Raises ValueError on a user past the policy's horizon or
+    the data's end.
     """
     T = getattr(policy.params, "T", None)
     several = runs_of(policy)
@@ -273,7 +295,8 @@ def playing(policy, *, user: int | None = None):
 
 
 def filled(shape: tuple[int, ...], fill):
-    """The mechanism of n outputs (n, *shape), which fill(data, rng, outputs) writes at once."""
+    """The mechanism of n outputs (n, *shape), which fill(data, rng, outputs) writes at
+    once."""
 
     def mechanism(data, rng, n):
         out = np.empty((n, *shape))
@@ -294,12 +317,12 @@ def on_first_nodes(
     weights=np.ones_like,
     note="",
 ):
-    """`Attack` on the nodes of a tree that hold the first user's record, of which each is the sum
-    after 1, 2, 4, ... rounds if all others send zeros.
+    """`Attack` on the nodes of a tree that hold the first user's record, of which each is
+    the sum after 1, 2, 4, ... rounds if all others send zeros.
 
-    a, b: the record (x (d,), r), for each of K arms; several: `runs_of`, whose first numbers
-    are released; move: how far the record moves them; weights: what they are multiplied by, of the
-    rounds (m,).
+    a, b: the record (x (d,), r), for each of K arms; several: `runs_of`, whose first
+    numbers are released; move: how far the record moves them; weights: what they are
+    multiplied by, of the rounds (m,).
     """
     p = policy.params
     data = []
@@ -319,8 +342,9 @@ def on_first_nodes(
 
 
 def learning(optimiser):
-    """The mechanism that feeds an optimiser all records (X, Y) and shows what becomes public: the
-    parameters after each, (n, records, d), of a batch method the last alone."""
+    """The mechanism that feeds an optimiser all records (X, Y) and shows what becomes
+    public: the parameters after each, (n, records, d), of a batch method the last
+    alone."""
 
     def mechanism(data, rng, n):
         X, Y = data
@@ -334,8 +358,9 @@ def learning(optimiser):
 
 
 def on_first_label(optimiser, note: str) -> Attack:
-    """`Attack` on what an optimiser for squares publishes in the end: the first label is as large
-    as it may be, or its opposite, at the context e_1; all other records are zero.
+    """`Attack` on what an optimiser for squares publishes in the end: the first label is
+    as large as it may be, or its opposite, at the context e_1; all other records are
+    zero.
     """
     p = optimiser.params
     X = np.zeros((p.n, p.d))
@@ -352,21 +377,27 @@ def on_first_label(optimiser, note: str) -> Attack:
 
 
 class AuditInstance(NamedTuple):
-    """One instance of a private algorithm, and where its records turn into what others see.
+    """One instance of a private algorithm, and where its records turn into what others
+    see.
 
     policy: the instance (a policy or an optimiser), asked for epsilon = 1.
-    releases: {kernel: read}; whatever others learn of a record passes through one of these kernels
-        while the policy plays; read(result, *arguments), called after the kernel, picks the
-        released numbers out of them: [(law, numbers), ...], without copying.
-    private_fields: fields of the State that others do not see (a trusted curator's records,
+    releases: {kernel: read}; whatever others learn of a record passes through one of
+    these kernels
+        while the policy plays; read(result, *arguments), called after the kernel, picks
+        the released numbers out of them: [(law, numbers), ...], without copying.
+    private_fields: fields of the State that others do not see (a trusted curator's
+    records,
         scratch), "V.exact" for a field of a field.
-    initial_state: None, or a State to begin from instead of `init`'s: one that others may have
+    initial_state: None, or a State to begin from instead of `init`'s: one that others may
+    have
         seen.
     rounds: how many are played.
     records: (n, d + 1) further contexts and rewards (x, r) to be tried.
-    bound_is_tight: whether the guarantee is attained (True), a bound that may exceed the truth by a
+    bound_is_tight: whether the guarantee is attained (True), a bound that may exceed the
+    truth by a
         few per cent (False), or by any amount (None: small batches are rounded coarsely).
-    assumes_compliance: whether users play the arm they are told, where the guarantee relies on it.
+    assumes_compliance: whether users play the arm they are told, where the guarantee
+    relies on it.
     """
 
     policy: Any
@@ -386,8 +417,9 @@ def _nothing(*_):
 class AuditSpec(NamedTuple):
     """What is known about one algorithm beyond what its policies declare.
 
-    attacks(algorithm): its `Attack`s, the strongest first; attack_instances(): small instances on
-    which they are strong; measured(): `AuditInstance`s that cover its calibrations and options.
+    attacks(algorithm): its `Attack`s, the strongest first; attack_instances(): small
+    instances on which they are strong; measured(): `AuditInstance`s that cover its
+    calibrations and options.
     """
 
     attacks: Any = _nothing
@@ -396,7 +428,8 @@ class AuditSpec(NamedTuple):
 
 
 def readers(releases) -> dict:
-    """{kernel: read} for `AuditInstance.releases`, of a tuple of `companion.core.Release`."""
+    """{kernel: read} for `AuditInstance.releases`, of a tuple of
+    `companion.core.Release`."""
     shown = {}
     for one in releases:
         shown.setdefault(one.kernel, []).append(one)
@@ -431,13 +464,14 @@ def _read(places, _, *arguments):
 
 
 def instance(policy, **options) -> AuditInstance:
-    """`AuditInstance` of what a policy or optimiser declares; options: its other fields."""
+    """`AuditInstance` of what a policy or optimiser declares; options: its other
+    fields."""
     return AuditInstance(policy, readers(policy.releases), policy.private, **options)
 
 
 def instances(*policies, rounds: int | None = None, **options):
-    """`instance`s of these policies, each played for so many rounds (None: to its horizon, T
-    rounds or n records)."""
+    """`instance`s of these policies, each played for so many rounds (None: to its
+    horizon, T rounds or n records)."""
     made = []
     for policy in policies:
         n = rounds or getattr(policy.params, "T", 0) or policy.params.n
@@ -453,10 +487,12 @@ def in_both(factory, *arguments, **named):
 
 
 def runs_of(policy, show=None):
-    """The function (data (X, R), rng, n, ends) -> (arms (n, ends[-1]), shown (n, len(ends), ...)).
+    """The function (data (X, R), rng, n, ends) -> (arms (n, ends[-1]), shown (n,
+    len(ends), ...)).
 
-    It plays n independent runs on contexts X (T, K, d) and rewards R (T, K), one after the other
-    from rng, and keeps show(state), an array, after the rounds `ends`, which rise.
+    It plays n independent runs on contexts X (T, K, d) and rewards R (T, K), one after
+    the other from rng, and keeps show(state), an array, after the rounds `ends`, which
+    rise.
     """
 
     def several(data, rng, n, ends):

@@ -10,16 +10,17 @@ from evidence.attacks.audit import Attack, instances, playing, runs_of
 
 # Audit data: attacks on the last release, and what the audits play
 #
-# All users but one have zero contexts while the last release's rows are gathered.  The last of them
-# has x = x_max 1 and the reward R or, for the neighbour, -R, so every coordinate of the gradient
-# moves by its whole sensitivity.  Later users bring e_j and 0, then 0 and e_j: the advice shows
-# whether theta_j is positive, negative or zero.
+# All users but one have zero contexts while the last release's rows are gathered.  The
+# last of them has x = x_max 1 and the reward R or, for the neighbour, -R, so every
+# coordinate of the gradient moves by its whole sensitivity.  Later users bring e_j and 0,
+# then 0 and e_j: the advice shows whether theta_j is positive, negative or zero.
 
 OUTLIER = 1e3  # size of a context or reward that a policy does not clip
 
 
 def neighbouring_inputs(policy):
-    """(a, b, user): streams (X (T, 2, d), R (T, 2)) that differ in round `user` (from 0) alone."""
+    """(a, b, user): streams (X (T, 2, d), R (T, 2)) that differ in round `user` (from 0)
+    alone."""
     p = policy.params
     first = 1 << len(p.iterations)
     rounds = (1 << len(p.iterations)) - 1 + 2 * p.d
@@ -39,13 +40,15 @@ def neighbouring_inputs(policy):
 
 
 def count_signs(d, actions):
-    """Positive minus negative signs among d coordinates, read off the last actions (n, >= 2 d)."""
+    """Positive minus negative signs among d coordinates, read off the last actions (n, >=
+    2 d)."""
     advice = actions[:, -2 * d :]
     return (advice[:, 1::2] == 1).sum(axis=1) - (advice[:, 0::2] == 1).sum(axis=1)
 
 
 def sign_attack(policy: Policy) -> Attack:
-    """Counts positive minus negative signs of the last release that the actions of others show.
+    """Counts positive minus negative signs of the last release that the actions of others
+    show.
 
     Raises ValueError if the policy's T leaves no 2 d rounds after that release.
     """
@@ -73,18 +76,19 @@ def log_likelihood_ratio(unit, scale, theta):
 
 
 def picked_coordinate(actions):
-    """1 where the first coordinate of the estimate is not zero, -1 where the second is, (n,)."""
+    """1 where the first coordinate of the estimate is not zero, -1 where the second is,
+    (n,)."""
     advice = actions[:, -4:]
     return advice[:, :2].sum(axis=1) - advice[:, 2:].sum(axis=1)
 
 
 def pick_attacks(policy):
-    """Of a policy that keeps one of two coordinates, by one step: on what the last release shows,
-    and on what the actions of others say of which coordinate it kept.
+    """Of a policy that keeps one of two coordinates, by one step: on what the last
+    release shows, and on what the actions of others say of which coordinate it kept.
 
-    Two users have x = x_max (1, 1), the last one x_max (1, -1); all have the largest reward, the
-    last one for the neighbour its opposite.  Both coordinates move by their whole sensitivity, in
-    opposite directions, so that pick and value show it.
+    Two users have x = x_max (1, 1), the last one x_max (1, -1); all have the largest
+    reward, the last one for the neighbour its opposite.  Both coordinates move by their
+    whole sensitivity, in opposite directions, so that pick and value show it.
     """
     p = policy.params
     a, b, last = neighbouring_inputs(policy)
@@ -134,7 +138,8 @@ def attacks(policy: Policy):
 def attack_instances():
     """What the audits attack: a last release of one step on four rows, of one pick.
 
-    At epsilon = 1 no pair of rows loses half of what is proved for one pick; at 4 one does.
+    At epsilon = 1 no pair of rows loses half of what is proved for one pick; at 4 one
+    does.
     """
     options = {"sparsity": 1, "b_max": 1.0, "x_max": 3.0, "noise": 10.0}
     options |= {"delta": 0.1, "iteration_rate": 0.7}

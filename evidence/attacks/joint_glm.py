@@ -12,12 +12,13 @@ from companion.private_glm.joint_glm import (
 )
 from evidence.attacks import audit
 
-# --- attacks: what others see of one user's leaf, and of whether she explored -------------------
+# --- attacks: what others see of one user's leaf, and of whether she explored
+# -------------------
 
 
 def own_attacks(policy):
-    """`audit.Attack`s on the first user's leaf, and on whether a late user explored, which alone
-    shows what the printed rule leaks."""
+    """`audit.Attack`s on the first user's leaf, and on whether a late user explored,
+    which alone shows what the printed rule leaks."""
     late = on_exploration(policy)
     return late if policy.params.printed_rule else (on_nodes(policy), *late)
 
@@ -25,8 +26,8 @@ def own_attacks(policy):
 def on_nodes(policy):
     """The first user's context is e_1 or e_2 (d >= 2), and enters one of the two trees.
 
-    Her leaf lies in the nodes that end at 1, 2, 4, ...: with all later contexts at 0 the released
-    sums at powers of two are that leaf plus one draw of the node noise each.
+    Her leaf lies in the nodes that end at 1, 2, 4, ...: with all later contexts at 0 the
+    released sums at powers of two are that leaf plus one draw of the node noise each.
     """
     first = policy.init(policy.params)
     a, b = np.eye(policy.params.d)[:2]
@@ -47,8 +48,9 @@ def on_nodes(policy):
 
 
 def on_exploration(policy):
-    """A late user has unit vectors, or zeros: has theta_o changed before the next user's selection,
-    and does a later user with short contexts, a probe, get another arm than the first?"""
+    """A late user has unit vectors, or zeros: has theta_o changed before the next user's
+    selection, and does a later user with short contexts, a probe, get another arm than
+    the first?"""
     p = policy.params
     note = "what the estimates say"
     T = min(p.T, 21)
@@ -68,11 +70,11 @@ def on_exploration(policy):
 
 
 def probe_world(T: int, user: int, d: int, size: float = 0.1):
-    """(a, b): data (X, R) in which everybody has the arms size e_j and -size e_j, j in turn, but
-    for user `user` (from 0): e_1 and e_2 in a, zeros in b (d >= 2).
+    """(a, b): data (X, R) in which everybody has the arms size e_j and -size e_j, j in
+    turn, but for user `user` (from 0): e_1 and e_2 in a, zeros in b (d >= 2).
 
-    Short contexts do not explore.  With the estimates still 0 both arms have one index and the
-    first is shown; the second is, once theta_o rules out the first.
+    Short contexts do not explore.  With the estimates still 0 both arms have one index
+    and the first is shown; the second is, once theta_o rules out the first.
     """
     X = np.zeros((T, 2, d))
     R = np.zeros((T, 2))
@@ -88,8 +90,8 @@ def probe_world(T: int, user: int, d: int, size: float = 0.1):
 def attack_world(T: int = 61, user: int = 59, K: int = 4, d: int = 3, seed: int = 0):
     """(a, b): two data sets (X, R) that differ in one user.
 
-    Everybody has K unit vectors as contexts, user `user` (from 0) only in a and zeros in b, and the
-    next user zeros in both; rewards are coin flips.
+    Everybody has K unit vectors as contexts, user `user` (from 0) only in a and zeros in
+    b, and the next user zeros in both; rewards are coin flips.
     """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((T, K, d))
@@ -102,8 +104,10 @@ def attack_world(T: int = 61, user: int = 59, K: int = 4, d: int = 3, seed: int 
 
 
 def estimate_changes(policy, user: int):
-    """The mechanism that says, of data (X, R), whether theta_o changed while `user` was served:
-    from before this user's round until after the next one's selection.  Outputs (n,) of 0 or 1."""
+    """The mechanism that says, of data (X, R), whether theta_o changed while `user` was
+    served:
+    from before this user's round until after the next one's selection.  Outputs (n,) of 0
+    or 1."""
     shown = audit.runs_of(policy, lambda s: s.theta_o)
 
     def mechanism(data, rng, n):
@@ -114,7 +118,8 @@ def estimate_changes(policy, user: int):
 
 
 def attack_instances():
-    """What the audits attack: both calibrations of the noise, and the printed rule of refreshing.
+    """What the audits attack: both calibrations of the noise, and the printed rule of
+    refreshing.
 
     At this gamma every unit vector is explored.
     """
@@ -134,8 +139,9 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
     """What the measurement in `evidence.measure` plays: prefixes and gradients.
 
     Rounds are few, so the last matrices are such that noise alone outgrows them.
-    With theta = 200 e_2 and r = 0, a gradient is nearly x for every x above the first axis.  In the
-    last life some users explore, others do not, and both estimates are fitted.
+    With theta = 200 e_2 and r = 0, a gradient is nearly x for every x above the first
+    axis.  In the last life some users explore, others do not, and both estimates are
+    fitted.
     """
     found = []
     once = {
@@ -176,15 +182,16 @@ def leaky(rule: str, epsilon: float = 1.0, delta: float = 0.01):
 
 
 def late(rule: str, epsilon: float = 1.0, delta: float = 0.01):
-    """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a ridge of H
-    that noise alone outgrows it after one round."""
+    """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a
+    ridge of H that noise alone outgrows it after one round."""
     preset = joint.PRESETS["tight"]._replace(gamma=4.0, a_h=0.0)
     model = {"theta_bound": 1e4, "kappa": 20.0, "preset": preset, "rule": rule}
     return joint_glm(3, 64, epsilon=epsilon, delta=delta, **model)
 
 
 def late_world(K: int = 4, d: int = 3, seed: int = 0):
-    """(a, b): data (X, R) of two rounds; the second user has unit vectors in a and zeros in b."""
+    """(a, b): data (X, R) of two rounds; the second user has unit vectors in a and zeros
+    in b."""
     (X, R), _ = attack_world(T=2, user=0, K=K, d=d, seed=seed)
     X[1] = attack_world(T=3, user=1, K=K, d=d, seed=seed + 1)[0][0][1]
     X[0] *= 0.3 / np.maximum(np.linalg.norm(X[0], axis=1, keepdims=True), 1e-300)
@@ -202,9 +209,10 @@ def at_the_end(policy, number):
 def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     """{what is looked at: lower bound on epsilon} under a rule that claims (1, 0.01).
 
-    "arms of others" is what joint privacy speaks of: the policy's own `attack`.  The other two are
-    functions of all matrices and estimates together, which users do not see: whether theta_o
-    changed, and how many estimates theta_tau there were after a last user.
+    "arms of others" is what joint privacy speaks of: the policy's own `attack`.  The
+    other two are functions of all matrices and estimates together, which users do not
+    see: whether theta_o changed, and how many estimates theta_tau there were after a last
+    user.
     """
     options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
     state, arms = own_attacks(leaky(rule))[-2:]
@@ -226,8 +234,8 @@ def exploration_audit(
     seed: int,
     level: float = 0.999,
 ) -> float:
-    """The audit's lower bound at delta = 0.01 for the number of rounds of all users but the 21st in
-    which Criterion I fired, on data of this user that move it."""
+    """The audit's lower bound at delta = 0.01 for the number of rounds of all users but
+    the 21st in which Criterion I fired, on data of this user that move it."""
     preset = joint.PRESETS["tight"]._replace(gamma=2.0, a_v=1.0)
     model = {"theta_bound": 2.0, "kappa": 4.1, "preset": preset}
     policy = joint_glm(3, 64, epsilon=epsilon, delta=0.01, **model)
@@ -237,11 +245,12 @@ def exploration_audit(
 
 
 def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, level=0.999):
-    """(audit's lower bound, exact epsilon) of tree V calibrated tightly to (epsilon, delta) for
-    leaves that move by `sensitivity`; the user moves from e_1 e_1' to e_2 e_2'.
+    """(audit's lower bound, exact epsilon) of tree V calibrated tightly to (epsilon,
+    delta) for leaves that move by `sensitivity`; the user moves from e_1 e_1' to e_2
+    e_2'.
 
-    What is seen is N_11 - N_22 (+1 or -1) averaged over the m nodes that the user enters, of which
-    each has N(0, sigma^2) on its diagonal.
+    What is seen is N_11 - N_22 (+1 or -1) averaged over the m nodes that the user enters,
+    of which each has N(0, sigma^2) on its diagonal.
     """
     m = tree_levels(T)
     sigma = sensitivity * np.sqrt(m / (2.0 * joint.simple_rho(epsilon, delta)))

@@ -5,7 +5,8 @@ from evidence.attacks import audit
 
 
 def attacks(optimiser):
-    """`audit.Attack`: the parameter at the end, all that is public, as the first label moves it."""
+    """`audit.Attack`: the parameter at the end, all that is public, as the first label
+    moves it."""
     return (audit.on_first_label(optimiser, "the order of steps"),)
 
 

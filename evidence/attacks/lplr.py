@@ -1,4 +1,5 @@
-"""Attacks on LPLR's messages, printed and corrected, and the instances that are measured."""
+"""Attacks on LPLR's messages, printed and corrected, and the instances that are
+measured."""
 
 import math
 from functools import partial
@@ -35,9 +36,9 @@ from evidence.attacks.audit import Attack, AuditInstance, attacked
 def public_state(oracle: Oracle, coef: float = 0.0, width: float = 0.0) -> Tree:
     """A tree that a server may have published: d = 1, an empty layer; d = 2, two layers.
 
-    With d = 2 the first layer's bin 0 is active, with direction e1, coefficient `coef` and flat
-    half-width `width`; its children are active, with direction e2 and the largest possible
-    eigenvalue.  Raises ValueError for other dimensions.
+    With d = 2 the first layer's bin 0 is active, with direction e1, coefficient `coef`
+    and flat half-width `width`; its children are active, with direction e2 and the
+    largest possible eigenvalue.  Raises ValueError for other dimensions.
     """
     need_int("d", oracle.d, 1, 2)
     tree = allocate_tree(oracle)
@@ -60,7 +61,8 @@ def public_state(oracle: Oracle, coef: float = 0.0, width: float = 0.0) -> Tree:
 def draw_messages(oracle, tree, stage, phi, y, rng, out):
     """out (n, bins, 1 + d + d^2) <- n messages of one user to a stage of the last layer.
 
-    Per bin: count (or interval statistic), vector, matrix by rows.  The tree's statistics are lost.
+    Per bin: count (or interval statistic), vector, matrix by rows.  The tree's statistics
+    are lost.
     """
     residual = np.empty(oracle.d)
     h = stage // 2
@@ -79,7 +81,8 @@ def draw_messages(oracle, tree, stage, phi, y, rng, out):
 
 
 def messages(oracle: Oracle, tree: Tree, stage: int, user, rng, n: int) -> np.ndarray:
-    """n messages of a user (phi (d,), y) to a stage of the last layer: see `draw_messages`."""
+    """n messages of a user (phi (d,), y) to a stage of the last layer: see
+    `draw_messages`."""
     out = np.zeros(
         (n, tree.start[oracle.d] - tree.start[oracle.d - 1], 1 + oracle.d + oracle.d**2)
     )
@@ -89,7 +92,8 @@ def messages(oracle: Oracle, tree: Tree, stage: int, user, rng, n: int) -> np.nd
 
 
 def laplace_loss(a, b, scale, outputs: np.ndarray) -> np.ndarray:
-    """Log-likelihood ratios (n,) of outputs (n, ...), for Lap(scale) around a against around b."""
+    """Log-likelihood ratios (n,) of outputs (n, ...), for Lap(scale) around a against
+    around b."""
     axes = tuple(range(1, outputs.ndim))
     return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
 
@@ -113,8 +117,9 @@ def message_loss(oracle: Oracle):
 def message_attack(oracle: Oracle) -> Attack:
     """`Attack` on the first stage of an oracle with d = 1: a user in bin 0, one in bin 1.
 
-    The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix part,
-    which can fall below what one of the two users can send.  Raises ValueError for other d.
+    The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix
+    part, which can fall below what one of the two users can send.  Raises ValueError for
+    other d.
     """
     need_int("d", oracle.d, 1, 1)
     tree = public_state(oracle)
@@ -137,8 +142,8 @@ def own_attacks(policy: Policy) -> tuple[Attack, ...]:
 
 
 def attack_instances() -> tuple[Policy, ...]:
-    """What the audits attack, in both calibrations; ours at a budget at which few messages show all
-    of the loss."""
+    """What the audits attack, in both calibrations; ours at a budget at which few
+    messages show all of the loss."""
     own = lplr(1, 64, 3, epsilon=3.0, M=2, n0=8)
     return own, lplr(1, 64, 3, M=2, n0=8, calibration="paper")
 
@@ -153,7 +158,8 @@ def released(_, oracle, tree, stage, *user):
 
 
 def second_layer(policy: Policy, t: int) -> State:
-    """A State in which the server has made up layer 1: direction (1, -1), a coefficient of 5."""
+    """A State in which the server has made up layer 1: direction (1, -1), a coefficient
+    of 5."""
     s = init(policy.params)
     tree = public_state(policy.params.oracle, 5.0, 7.0)
     tree.frame[:] = np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])
@@ -164,8 +170,8 @@ def second_layer(policy: Policy, t: int) -> State:
 
 
 def audit_instances() -> tuple[AuditInstance, ...]:
-    """Messages of three stages, and of one oracle per arm, in both calibrations; records on the
-    edges of both bins, in both layers."""
+    """Messages of three stages, and of one oracle per arm, in both calibrations; records
+    on the edges of both bins, in both layers."""
     settings = {"n0": 8, "gamma": 20.0, "M": 2}
     first, rest = np.meshgrid(
         [-0.99, -0.25, 0.0, 0.25, 0.99],
@@ -226,14 +232,15 @@ def counts_and_vectors(o):
 
 
 def outside_support(scale, o):
-    """The printed matrix about bin 0 cannot have come from a user with vector e2 there."""
+    """The printed matrix about bin 0 cannot have come from a user with vector e2
+    there."""
     Z = o[:, 0, 3:].reshape(-1, 2, 2) + 3 * scale * np.eye(2) - np.diag([0.0, 1.0])
     return np.linalg.eigvalsh(Z)[:, 0] < -1e-9
 
 
 def audits(epsilon: float, coef: float = 8.0):
-    """`Case`s for the printed and the corrected message at this budget; the corrected message as a
-    whole has the policy's own attack, the others attack a part alone.
+    """`Case`s for the printed and the corrected message at this budget; the corrected
+    message as a whole has the policy's own attack, the others attack a part alone.
 
     coef: coefficient of the public state that convicts the residual labels.
     """

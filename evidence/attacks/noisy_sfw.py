@@ -10,7 +10,8 @@ from evidence.attacks import audit
 
 @jit
 def first_releases(p, s, x, y, rng, out):
-    """out (n, d) <- n first releases about the record x (d,), y and zeros; s is overwritten."""
+    """out (n, d) <- n first releases about the record x (d,), y and zeros; s is
+    overwritten."""
     for i in range(out.shape[0]):
         s.t[0] = 0
         gather(p, s, x, y)
@@ -19,7 +20,8 @@ def first_releases(p, s, x, y, rng, out):
 
 
 def attacks(optimiser):
-    """`audit.Attack`: the first release; a label is as large as it may be, or its opposite."""
+    """`audit.Attack`: the first release; a label is as large as it may be, or its
+    opposite."""
     p = optimiser.params
     # no context is longer in l_2
     x = np.full(p.d, p.d ** (-1.0 / p.q))
@@ -40,8 +42,9 @@ def attack_instances():
 
 
 def measured():
-    """Instances whose gradients are measured.  The first is the dearest and nearly attains 2 L for
-    a small ball; the bound of the later ones is out of reach for squares."""
+    """Instances whose gradients are measured.  The first is the dearest and nearly
+    attains 2 L for a small ball; the bound of the later ones is out of reach for
+    squares."""
     known = {"epsilon": 1.0, "delta": 1e-2, "radius": 0.02}
     corrected, printed = audit.in_both(noisy_sfw, 2, 16, **known)
     _, wide = audit.in_both(noisy_sfw, 9, 16, **known)

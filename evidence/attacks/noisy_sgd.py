@@ -23,10 +23,11 @@ def gradients(p, X, Y, rng, out):
 
 
 def attacks(optimiser):
-    """`audit.Attack`s: all noisy gradients, which the proof composes, and the parameter at the end,
-    all that is public.
+    """`audit.Attack`s: all noisy gradients, which the proof composes, and the parameter
+    at the end, all that is public.
 
-    The first label is as large as it may be, or its opposite, as in the former are all others.
+    The first label is as large as it may be, or its opposite, as in the former are all
+    others.
     """
     p = optimiser.params
     X = np.zeros((p.n, p.d))
@@ -48,8 +49,9 @@ def attacks(optimiser):
 
 
 def sampled_loss(p, seen):
-    """Log-likelihood ratios (n,) of gradients (n, steps, d): all have mean 2 Y e_1, but under the
-    first input -2 Y e_1 with chance 1/n of the records; the parameter is taken for 0."""
+    """Log-likelihood ratios (n,) of gradients (n, steps, d): all have mean 2 Y e_1, but
+    under the first input -2 Y e_1 with chance 1/n of the records; the parameter is taken
+    for 0."""
     apart = -4.0 * p.high / p.sigma**2 * seen[:, :, 0]
     return (np.logaddexp(np.log(p.n - 1.0), apart) - np.log(p.n)).sum(axis=1)
 

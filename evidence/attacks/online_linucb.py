@@ -1,4 +1,5 @@
-"""Attacks on OnlineLinUCB, its anytime form, its combiner and corrected ridge; instances."""
+"""Attacks on OnlineLinUCB, its anytime form, its combiner and corrected ridge;
+instances."""
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from companion.online_linucb.online_linucb import online_linucb, randomize
 from evidence.attacks import audit
 from evidence.attacks.audit import AuditInstance, in_both, instances
 
-# --- audit data ---------------------------------------------------------------------------------
+# --- audit data
+# ---------------------------------------------------------------------------------
 
 
 @jit

@@ -23,7 +23,8 @@ from evidence.attacks import audit
 
 
 def far_records(offset, d):
-    """Two records (x, r) of the universe, d >= 2, whose statistics are as far apart as any."""
+    """Two records (x, r) of the universe, d >= 2, whose statistics are as far apart as
+    any."""
     x = np.zeros(d)
     z = np.zeros(d)
     if offset:
@@ -43,8 +44,8 @@ def far_move(offset, d):
 
 
 def on_one_user(p, draw, *how):
-    """`audit.Attack` on what draw(record, rng, out) lets out of one user's statistics: those two
-    records, and the best statistic."""
+    """`audit.Attack` on what draw(record, rng, out) lets out of one user's statistics:
+    those two records, and the best statistic."""
     mechanism = audit.filled((mechanisms.statistics_size(p.d),), draw)
     ends = far_records(p.offset, p.d)
     best = audit.along(far_move(p.offset, p.d))
@@ -69,8 +70,9 @@ def message_attack(policy):
 
 
 def tree_attacks(policy):
-    """Two `audit.Attack`s on the first user: the nodes that hold its record, which are the sums
-    after 1, 2, 4, ... rounds if all others send zeros; and the arms of those who come next.
+    """Two `audit.Attack`s on the first user: the nodes that hold its record, which are
+    the sums after 1, 2, 4, ... rounds if all others send zeros; and the arms of those who
+    come next.
     """
     p = policy.params
     several = audit.runs_of(policy, lambda s: s.release)
@@ -80,9 +82,10 @@ def tree_attacks(policy):
 
 
 def later_signs_attack(policy):
-    """`audit.Attack` on the arms of all users but the first, whose context is e_1 and whose reward
-    has either sign.  The others are offered e_1 and -e_1 and are paid nothing, so they play the
-    noisy sign of the first reward; those count who meet a sum of the nodes that hold it.
+    """`audit.Attack` on the arms of all users but the first, whose context is e_1 and
+    whose reward has either sign.  The others are offered e_1 and -e_1 and are paid
+    nothing, so they play the noisy sign of the first reward; those count who meet a sum
+    of the nodes that hold it.
     """
     d = policy.params.d
     T = 1 << (tree_levels(policy.params.T) - 1)
@@ -107,8 +110,9 @@ def later_signs_attack(policy):
 
 @jit
 def batches(p, s, x, r, rng, out):
-    """out (n, packed) <- the analyser's estimate of n batches whose last user has the record x, r;
-    all others have rounded already; s, a state before the last round, is overwritten."""
+    """out (n, packed) <- the analyser's estimate of n batches whose last user has the
+    record x, r; all others have rounded already; s, a state before the last round, is
+    overwritten."""
     t = s.t[0]
     for i in range(out.shape[0]):
         s.counts[:] = 0.0
@@ -118,7 +122,8 @@ def batches(p, s, x, r, rng, out):
 
 
 def batch_attack(policy):
-    """`audit.Attack`: the estimate of a batch in which all other users have rounded already."""
+    """`audit.Attack`: the estimate of a batch in which all other users have rounded
+    already."""
     p = policy.params
 
     def last(record, rng, out):

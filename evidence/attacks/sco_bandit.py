@@ -9,10 +9,12 @@ from evidence.attacks import audit
 
 
 def on_later_users(policy):
-    """`audit.Attack` on the arms of all users but the first, whose reward has either sign.
+    """`audit.Attack` on the arms of all users but the first, whose reward has either
+    sign.
 
-    All ask e_1.  Ties go to the lowest arm, and of many arms some have only met the vertex r e_1,
-    so a later user is sent to arm 0 just if arm 0 has met no other: a bit of every released sum.
+    All ask e_1.  Ties go to the lowest arm, and of many arms some have only met the
+    vertex r e_1, so a later user is sent to arm 0 just if arm 0 has met no other: a bit
+    of every released sum.
     """
     p = policy.params
     X = np.zeros((p.T, p.K, p.d))
@@ -31,8 +33,8 @@ def on_later_users(policy):
 
 
 def attacks(policy):
-    """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of arm 0 after
-    1, 2, 4, ... rounds, all later contexts 0; and the arms of the others."""
+    """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of
+    arm 0 after 1, 2, 4, ... rounds, all later contexts 0; and the arms of the others."""
     p = policy.params
     x = np.eye(p.d)[0]
     a, b = ((x, r) for r in (p.learner.high, p.learner.low))
@@ -58,7 +60,8 @@ def attack_instances():
 def measured():
     """Instances whose every released sum of every arm is measured.
 
-    The printed constants, 2 (beta D + L), are nearly attained for a small ball and large rewards.
+    The printed constants, 2 (beta D + L), are nearly attained for a small ball and large
+    rewards.
     """
     keys = {"epsilon": 1.0, "delta": 1e-2}
     clipped, forced = (
@@ -73,12 +76,13 @@ def measured():
 
 
 def on_standing_arms(policy):
-    """`audit.Attack` on Algorithm 3 with three arms and no forced rounds: is the third user sent to
-    arm 2?
+    """`audit.Attack` on Algorithm 3 with three arms and no forced rounds: is the third
+    user sent to arm 2?
 
-    The second user, whose data differ, shows zeros (a tie, so she is sent to arm 0) or ones (arm 1,
-    if arm 0 met a vertex below 0).  All others show ones.  An arm that nobody played and that makes
-    no synthetic updates stays at 0, and then arm 2 never beats arm 1.
+    The second user, whose data differ, shows zeros (a tie, so she is sent to arm 0) or
+    ones (arm 1, if arm 0 met a vertex below 0).  All others show ones.  An arm that
+    nobody played and that makes no synthetic updates stays at 0, and then arm 2 never
+    beats arm 1.
     """
     p = policy.params
     X = np.ones((p.T, p.K, p.d))

@@ -8,13 +8,15 @@ from companion.kernels.mechanisms import clip_to_ball
 from companion.private_glm.shuffle_glm import add_user, analyse, init, shuffle_glm
 from evidence.attacks import audit
 
-# --- attack: what the analyser sees of a batch, of which one user's context varies --------------
+# --- attack: what the analyser sees of a batch, of which one user's context varies
+# --------------
 
 
 @jit
 def first_matrices(p, s, x, rng, out):
-    """out (n, d(d+1)/2) <- the analyser's matrix of n first batches, whose last user has context x
-    (d,); the integers of all others are taken to be 0, a public shift; s is overwritten."""
+    """out (n, d(d+1)/2) <- the analyser's matrix of n first batches, whose last user has
+    context x (d,); the integers of all others are taken to be 0, a public shift; s is
+    overwritten."""
     for i in range(out.shape[0]):
         s.counts[:] = 0.0
         s.size[0] = p.ends[0] - 1
@@ -33,8 +35,8 @@ def first_matrices(p, s, x, rng, out):
 
 
 def own_attacks(policy):
-    """`audit.Attack`: the matrix of the first batch (d >= 2), whose last user has the context e_1
-    or e_2."""
+    """`audit.Attack`: the matrix of the first batch (d >= 2), whose last user has the
+    context e_1 or e_2."""
     p = policy.params
     s = policy.init(policy.params)
     move = np.zeros(len(s.triangle))
@@ -58,10 +60,11 @@ def attack_instances():
 def audit_instances() -> tuple[audit.AuditInstance, ...]:
     """What the measurement in `evidence.measure` plays: a batch's last user.
 
-    One user cannot move matrix and gradient as far as either can go, so either has nearly all of
-    the budget.  The first estimate 0 gives full weights; 200 e_2 gives contexts next to e_1 and
-    -e_1 gradients of norm nearly 1 that point apart.  The last case plays the end of the first
-    batch and all of a second one.
+    One user cannot move matrix and gradient as far as either can go, so either has nearly
+    all of the budget.  The first estimate 0 gives full weights; 200 e_2 gives contexts
+    next to e_1 and
+    -e_1 gradients of norm nearly 1 that point apart.  The last case plays the end of the
+    first batch and all of a second one.
     """
     found = []
     flat = np.array([[np.cos(a), np.sin(a), 0.0] for a in (0.05, np.pi - 0.05)])

@@ -14,17 +14,19 @@ from evidence.attacks.lplr import laplace_loss
 
 @jit
 def draw_messages(oracle, model, x, r, rng, out):
-    """out (n, 1 + d, d) <- vector, and matrix below it, of n messages of one user, for audits."""
+    """out (n, 1 + d, d) <- vector, and matrix below it, of n messages of one user, for
+    audits."""
     for i in range(out.shape[0]):
         ssp_receive(oracle, model, 0, 2, x, r, rng)
         out[i, 0], out[i, 1:] = model.vec, model.mat
 
 
 def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
-    """Losses (n,) of outputs (n, 1 + d, d), for the context a against b, both with reward 1.
+    """Losses (n,) of outputs (n, 1 + d, d), for the context a against b, both with reward
+    1.
 
-    The log-likelihood ratio of the vector, and of the matrix what its density tends to far from
-    both: exp(-(nuclear norm)/(2 c)).
+    The log-likelihood ratio of the vector, and of the matrix what its density tends to
+    far from both: exp(-(nuclear norm)/(2 c)).
     """
     vector = laplace_loss(a, b, oracle.vector_scale, outputs[:, 0])
     far = [
@@ -60,7 +62,8 @@ def own_attacks(policy: Policy) -> tuple[Attack, ...]:
 
 
 def attack_instances() -> tuple[Policy, ...]:
-    """What the audits attack: a budget at which few messages are needed to see all of the loss."""
+    """What the audits attack: a budget at which few messages are needed to see all of the
+    loss."""
     return (suffstats(2, 64, 3, epsilon=3.0, n0=8),)
 
 

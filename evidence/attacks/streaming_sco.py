@@ -18,13 +18,15 @@ from companion.streaming_sco.streaming import (
 )
 from evidence.attacks import audit
 
-# What audits attack and measure.  The first record lies in the nodes that end at 1, 2, 4, ...: the
-# released prefix sums at powers of two.  With all later records at 0 each of them is the first leaf
-# plus one draw of the node's noise; section A.1 of the paper composes exactly these.
+# What audits attack and measure.  The first record lies in the nodes that end at 1, 2, 4,
+# ...: the released prefix sums at powers of two.  With all later records at 0 each of
+# them is the first leaf plus one draw of the node's noise; section A.1 of the paper
+# composes exactly these.
 
 
 def record_leaf(p, t, x, y):
-    """g_t (d,) of the record x (d,), y, t = 1 or 2, after theta_1 = 0 and the vertex r e_1."""
+    """g_t (d,) of the record x (d,), y, t = 1 or 2, after theta_1 = 0 and the vertex r
+    e_1."""
     inside = np.empty(p.d)
     theta = np.zeros(p.d)
     theta[0] = 0.5 * p.step * p.radius * (t - 1)
@@ -39,7 +41,8 @@ def longest_context(p):
 
 @jit
 def node_outputs(rng, p, g, out):
-    """out (runs, m, d) <- the released sums of the nodes that hold a leaf g, other leaves 0."""
+    """out (runs, m, d) <- the released sums of the nodes that hold a leaf g, other leaves
+    0."""
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
             generalized_gaussian(rng, p.exponent, p.sigma, out[i, k])
@@ -49,15 +52,16 @@ def node_outputs(rng, p, g, out):
 
 @jit
 def vertices(p, sums, out):
-    """out (runs, m, d) <- the vertices that the released sums lead to, as theta shows them."""
+    """out (runs, m, d) <- the vertices that the released sums lead to, as theta shows
+    them."""
     for i in range(sums.shape[0]):
         for k in range(sums.shape[1]):
             geometry.vertex(sums[i, k], p.p, p.radius, out[i, k])
 
 
 def node_sums(p, t, levels, outputs=node_outputs):
-    """The mechanism that maps record t = 1 or 2, (x (d,), y), to the released sums (n, levels, d)
-    of the nodes that hold it; outputs: the kernel that draws."""
+    """The mechanism that maps record t = 1 or 2, (x (d,), y), to the released sums (n,
+    levels, d) of the nodes that hold it; outputs: the kernel that draws."""
 
     def draw(record, rng, out):
         outputs(rng, p, record_leaf(p, t, *record), out)
@@ -66,8 +70,9 @@ def node_sums(p, t, levels, outputs=node_outputs):
 
 
 def on_nodes(optimiser, outputs=node_outputs, labels=None):
-    """Two `audit.Attack`s: the nodes that hold the first record, and the vertices that they lead
-    to, which the public parameters reveal.  outputs: as in `node_sums`; labels: the record's (None:
+    """Two `audit.Attack`s: the nodes that hold the first record, and the vertices that
+    they lead to, which the public parameters reveal.  outputs: as in `node_sums`; labels:
+    the record's (None:
     the ends of their range)."""
     p = optimiser.params
     levels = tree_levels(optimiser.params.n)
@@ -88,8 +93,8 @@ def on_nodes(optimiser, outputs=node_outputs, labels=None):
 
 
 def farthest_pair(p):
-    """Two records (x (d,), low), d >= 2, whose second leaves are as far apart in l_2 as any of
-    their kind: x_1 = a, all other entries equal, or their opposites."""
+    """Two records (x (d,), low), d >= 2, whose second leaves are as far apart in l_2 as
+    any of their kind: x_1 = a, all other entries equal, or their opposites."""
     pairs = []
     for a in np.linspace(0.0, 0.99, 100):
         rest = ((1.0 - a**p.q) / (p.d - 1)) ** (1.0 / p.q) if p.q < np.inf else 1.0
@@ -102,8 +107,8 @@ def farthest_pair(p):
 
 
 def on_second_nodes(optimiser):
-    """`audit.Attack` on the nodes that hold the second record, d >= 2: its leaf can move further
-    than the first, at theta = 0, ever does.  It lies in one node less."""
+    """`audit.Attack` on the nodes that hold the second record, d >= 2: its leaf can move
+    further than the first, at theta = 0, ever does.  It lies in one node less."""
     p = optimiser.params
     levels = tree_levels(optimiser.params.n) - 1
     a, b = farthest_pair(p)
@@ -123,8 +128,8 @@ def on_second_nodes(optimiser):
 
 
 def vertex_weights(p):
-    """How much each vertex (n,) of a run says: what its own noise lets it say; of a tree's, that it
-    stands on a node which holds the first record."""
+    """How much each vertex (n,) of a run says: what its own noise lets it say; of a
+    tree's, that it stands on a node which holds the first record."""
     t = np.arange(1, p.n + 1)
     if p.scale == 0.0:
         return (t & (t - 1) == 0).astype(float)
@@ -132,8 +137,8 @@ def vertex_weights(p):
 
 
 def vertices_along(step, x, weight, thetas):
-    """Sum of weight_t <v_t, x> over the vertices v_t of runs (n, T, d), which are theta_t + eta_t
-    (v_t - theta_t)."""
+    """Sum of weight_t <v_t, x> over the vertices v_t of runs (n, T, d), which are theta_t
+    + eta_t (v_t - theta_t)."""
     eta = (step / np.arange(2.0, thetas.shape[1] + 2.0))[:, None]
     before = np.concatenate([np.zeros_like(thetas[:, :1]), thetas[:, :-1]], axis=1)
     return ((before + (thetas - before) / eta) @ x) @ weight
@@ -168,7 +173,8 @@ def choices(p, total, gradient, out, rng):
 
 
 def chosen(optimiser, steps):
-    """The mechanism that maps the first record (x (d,), y) to the first vertices, (n, steps, d)."""
+    """The mechanism that maps the first record (x (d,), y) to the first vertices, (n,
+    steps, d)."""
     p = optimiser.params
 
     def draw(record, rng, out):
@@ -178,15 +184,15 @@ def chosen(optimiser, steps):
 
 
 def sum_attacks(optimiser):
-    """`audit.Attack`s on Algorithm 1: the nodes of the first record, the vertices that they lead
-    to, those of whole runs, and the nodes of the second record."""
+    """`audit.Attack`s on Algorithm 1: the nodes of the first record, the vertices that
+    they lead to, those of whole runs, and the nodes of the second record."""
     later = (on_second_nodes(optimiser),) if optimiser.params.d > 1 else ()
     return *on_nodes(optimiser), on_parameters(optimiser), *later
 
 
 def choice_attacks(optimiser):
-    """`audit.Attack`s on Algorithm 2: all vertices as they are drawn (later records are zero, so
-    the sum stays the first leaf), and as public parameters show them."""
+    """`audit.Attack`s on Algorithm 2: all vertices as they are drawn (later records are
+    zero, so the sum stays the first leaf), and as public parameters show them."""
     p = optimiser.params
     x = longest_context(p)
     a = (x, p.high)
@@ -221,7 +227,8 @@ def choice_attack_instances():
 def measured_sums():
     """Instances whose every released sum is measured.
 
-    The printed constants, 2 (beta D + L), are nearly attained for a small ball and large labels.
+    The printed constants, 2 (beta D + L), are nearly attained for a small ball and large
+    labels.
     """
     known = {"epsilon": 1.0, "delta": 1e-2, "p": 1.5}
     exact = [

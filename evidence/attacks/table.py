@@ -110,5 +110,6 @@ TABLE = {
 
 
 def known(name: str) -> AuditSpec:
-    """What is known of the algorithm that this factory makes; nothing without a row in `TABLE`."""
+    """What is known of the algorithm that this factory makes; nothing without a row in
+    `TABLE`."""
     return TABLE.get(name, NOTHING)

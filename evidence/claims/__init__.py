@@ -1,4 +1,5 @@
-"""What notebooks use to show things: claims, figures, tables, published numbers, provenance."""
+"""What notebooks use to show things: claims, figures, tables, published numbers,
+provenance."""
 
 from companion.validate import need_module
 

@@ -12,7 +12,8 @@ def at(name: str, epsilon: float) -> str:
 
 
 def lineup(make, epsilons, shared=()):
-    """The policies `shared`, then those of make(epsilon) for every budget, renamed after it."""
+    """The policies `shared`, then those of make(epsilon) for every budget, renamed after
+    it."""
     return [*shared, *(p.renamed(at(p.name, e)) for e in epsilons for p in make(e))]
 
 
@@ -27,7 +28,8 @@ def table(cells, epsilons):
 
 
 def finals(result, epsilons):
-    """Mean final regret with its 95 % interval, a row per policy, a column per budget, folded."""
+    """Mean final regret with its 95 % interval, a row per policy, a column per budget,
+    folded."""
     cells = dict(zip(result.names, map(tables.mean, result.final.T), strict=True))
     return tables.numbers(
         table(cells, epsilons),
@@ -36,17 +38,19 @@ def finals(result, epsilons):
 
 
 def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95):
-    """(baseline of least mean regret, interval of our final regret over its) at one budget."""
+    """(baseline of least mean regret, interval of our final regret over its) at one
+    budget."""
     finals = {name: result.of(at(name, epsilon))[:, -1] for name in (ours, *baselines)}
     best = min(baselines, key=lambda name: finals[name].mean())
     return best, ratio(finals[ours], finals[best], level)
 
 
 def panels(result, epsilons, shared, title: str):
-    """(figure, data): regret over the rounds, a panel per budget; shared: names in every panel.
+    """(figure, data): regret over the rounds, a panel per budget; shared: names in every
+    panel.
 
-    Random play is left out of panels in which all others stay below half of its regret; the title
-    says where it would end.
+    Random play is left out of panels in which all others stay below half of its regret;
+    the title says where it would end.
     """
     fig, axes = plots.panels(len(epsilons), sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):

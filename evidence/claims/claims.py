@@ -1,10 +1,12 @@
-"""Claims of a paper, checked by the chapter that reproduces it: a verdict is computed, never typed.
+"""Claims of a paper, checked by the chapter that reproduces it: a verdict is computed,
+never typed.
 
-A claim is one sentence of the paper.  Under it stand rows of evidence, one per setting: a number
-with its interval, a rule (the range in which the number has to lie) and an outcome, which compares
-the whole interval with the range.  A control is a planted alternative, measured by the same code: a
-rule that does not reject it could hardly have failed.  The verdict follows from the rows.
-What the paper does not say is a finding: the same record, in a list of its own.
+A claim is one sentence of the paper.  Under it stand rows of evidence, one per setting: a
+number with its interval, a rule (the range in which the number has to lie) and an
+outcome, which compares the whole interval with the range.  A control is a planted
+alternative, measured by the same code: a rule that does not reject it could hardly have
+failed.  The verdict follows from the rows. What the paper does not say is a finding: the
+same record, in a list of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ AUDITED = "ε between audit and proof"
 
 @dataclass(frozen=True)
 class Control:
-    """A planted alternative, what the row's code measured of it, and what the rule says of it."""
+    """A planted alternative, what the row's code measured of it, and what the rule says
+    of it."""
 
     what: str
     measured: str
@@ -51,8 +54,8 @@ class Evidence:
 
 
 def outcome(interval, low=-math.inf, high=math.inf) -> str:
-    """ "holds" if the interval lies within the limits, "fails" if outside as a whole, else
-    "undecided"; an interval with a NaN is undecided.
+    """ "holds" if the interval lies within the limits, "fails" if outside as a whole,
+    else "undecided"; an interval with a NaN is undecided.
     """
     if interval.low >= low and interval.high <= high:
         return "holds"
@@ -60,7 +63,8 @@ def outcome(interval, low=-math.inf, high=math.inf) -> str:
 
 
 def _judged(measured, low, high):
-    """(value as text, ends of its interval or None, outcome); a number is its own interval."""
+    """(value as text, ends of its interval or None, outcome); a number is its own
+    interval."""
     if isinstance(measured, Interval):
         return f"{measured.value:.4g}", _ends(*measured[1:]), outcome(measured, low, high)
     value = float(measured)
@@ -73,8 +77,8 @@ def _ends(*ends):
 
 @dataclass
 class Claim:
-    """One record of the scoreboard, with the rows that were gathered so far; shown, it is a badge
-    with its evidence.  What is not asserted by the paper is a `finding`.
+    """One record of the scoreboard, with the rows that were gathered so far; shown, it is
+    a badge with its evidence.  What is not asserted by the paper is a `finding`.
     """
 
     chapter: str
@@ -95,11 +99,11 @@ class Claim:
     def verdict(self) -> str:
         """What follows from the rows.
 
-        One row that fails is enough against the claim: "wrong as printed" if a proof or an audit
-        says so, "not settled" where the claim is a bound with a hidden constant, else "not
-        reproduced".  Otherwise one undecided row (or none at all) leaves it "not settled", and a
-        row whose rule could not fail, for it rejects no control, leaves it "consistent": so does an
-        argument that somebody can check, but no run.
+        One row that fails is enough against the claim: "wrong as printed" if a proof or
+        an audit says so, "not settled" where the claim is a bound with a hidden constant,
+        else "not reproduced".  Otherwise one undecided row (or none at all) leaves it
+        "not settled", and a row whose rule could not fail, for it rejects no control,
+        leaves it "consistent": so does an argument that somebody can check, but no run.
         A finding "fails", is "undecided" or "consistent", or "holds".
         """
         outcomes = {row.outcome for row in self.evidence}
@@ -131,12 +135,12 @@ class Claim:
         control=None,
         decisive=False,
     ) -> str:
-        """Add a row: an `Interval` (or exact number) that has to lie within [low, high]; its
-        outcome.
+        """Add a row: an `Interval` (or exact number) that has to lie within [low, high];
+        its outcome.
 
-        of: what the number is; control: (the planted alternative in words, its interval or number),
-        which the rule must reject; decisive: its failure corrects.  Raises ValueError on a rule
-        without limits.
+        of: what the number is; control: (the planted alternative in words, its interval
+        or number), which the rule must reject; decisive: its failure corrects.  Raises
+        ValueError on a rule without limits.
         """
         if not low <= high or (low == -math.inf and high == math.inf):
             raise ValueError(
@@ -159,8 +163,8 @@ class Claim:
     def each(self, measured, *, control=None, **rule) -> Claim:
         """A row for every setting of {setting: `Interval`}, as `row`; returns the claim.
 
-        A setting that is a number is a budget: 0.5 is shown as "ε = 0.5".  control: (words, one
-        interval for all settings, or {setting: interval}).
+        A setting that is a number is a budget: 0.5 is shown as "ε = 0.5".  control:
+        (words, one interval for all settings, or {setting: interval}).
         """
         for name, interval in measured.items():
             setting = name if isinstance(name, str) else f"ε = {name:g}"
@@ -171,15 +175,18 @@ class Claim:
         return self
 
     def exact(self, setting, measured: float, *, of: str, **rule) -> str:
-        """Add a row that exact arithmetic decides: a number, as `row`; its failure corrects."""
+        """Add a row that exact arithmetic decides: a number, as `row`; its failure
+        corrects."""
         return self.row(setting, measured, of=of, decisive=True, **rule)
 
     def proof(self, setting: str, text: str, holds: bool | None) -> str:
-        """Add a row that a proof decides, one way or the other: text says it, or where it stands.
+        """Add a row that a proof decides, one way or the other: text says it, or where it
+        stands.
 
         Nothing is measured here, and no run could fail: one that holds leaves the claim
         "consistent", one that fails corrects the paper.  Readers can check the argument.
-        holds: None where the argument needs a statement that is not proved; the row is undecided.
+        holds: None where the argument needs a statement that is not proved; the row is
+        undecided.
         """
         if not isinstance(text, str) or len(text) < 20:
             raise ValueError(f"text must say the proof, or where it stands; got {text!r}")
@@ -198,10 +205,12 @@ class Claim:
         *,
         control=None,
     ) -> str:
-        """Add a row of a privacy claim: an audit's lower bound and a proven upper bound on epsilon.
+        """Add a row of a privacy claim: an audit's lower bound and a proven upper bound
+        on epsilon.
 
-        Fails if the audit counts more than was claimed, holds if the proof needs no more, and is
-        undecided between the two.  control: (the planted fault, the audit's bound for it).
+        Fails if the audit counts more than was claimed, holds if the proof needs no more,
+        and is undecided between the two.  control: (the planted fault, the audit's bound
+        for it).
         """
         planted = control and (control[0], Interval(control[1], control[1], math.inf))
         rule = {"of": AUDITED, "high": claimed * (1 + 1e-9)}

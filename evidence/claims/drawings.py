@@ -34,7 +34,8 @@ SENT = {  # what passes along the arrows
 
 
 def who_sees_what(model: str):
-    """Figure of one trust model: who knows the exact record (blue), who adds noise, what is sent.
+    """Figure of one trust model: who knows the exact record (blue), who adds noise, what
+    is sent.
 
     model: "local", "shuffle", "joint" or "central".
     """
@@ -75,8 +76,8 @@ def who_sees_what(model: str):
 
 
 def prefix_tree(T: int = 8, t: int = 6, record: int = 3):
-    """Figure of the tree of T leaves: the nodes that make the sum of t records, and those that hold
-    one record.
+    """Figure of the tree of T leaves: the nodes that make the sum of t records, and those
+    that hold one record.
 
     T: a power of two, 2 to 16; t, record: in [1, T].
     """

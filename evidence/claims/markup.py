@@ -44,7 +44,8 @@ def claim(record) -> str:
 
 
 def claims(chapter: str, records) -> str:
-    """The claims of a chapter, then its findings, each folded behind a count of its verdicts."""
+    """The claims of a chapter, then its findings, each folded behind a count of its
+    verdicts."""
     shown = ""
     for what, finding in (("claims of the paper", False), ("findings of our own", True)):
         if part := [r for r in records if r.finding == finding]:
@@ -60,8 +61,8 @@ def tally(records) -> str:
 
 
 def listed(caption: str, records, page: str = "") -> str:
-    """Records as a table, theorems first, then figures, ...; page: where to link ("": this is the
-    place).  A statement carries its kind for filters."""
+    """Records as a table, theorems first, then figures, ...; page: where to link ("":
+    this is the place).  A statement carries its kind for filters."""
     rows = [
         [site.statement(r, page), badge(r.verdict), site.rows(r), r.paper]
         for r in sorted(records, key=lambda r: KINDS.index(r.kind))

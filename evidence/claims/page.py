@@ -1,4 +1,5 @@
-"""One chapter as it runs: style, clock, claims, numbers for the prose, provenance at its end."""
+"""One chapter as it runs: style, clock, claims, numbers for the prose, provenance at its
+end."""
 
 import platform
 import time
@@ -10,17 +11,19 @@ from evidence.claims import markup, plots
 from evidence.claims.claims import MIME, Claim
 from evidence.claims.published import sentences
 
-# Sphinx finds numbers for the prose in outputs with this metadata and prefix (MyST-NB's "glue").
+# Sphinx finds numbers for the prose in outputs with this metadata and prefix (MyST-NB's
+# "glue").
 PREFIX = "application/papermill.record/"
 SOFTWARE = ("numpy", "scipy", "numba", "matplotlib")
 
 
 class Page:
-    """The chapter of this name in a room of `companion` (None: the room has the chapter's name).
+    """The chapter of this name in a room of `companion` (None: the room has the chapter's
+    name).
 
-    What it claims is tested only at_scale.  `say` hands numbers to the prose, `open` begins a claim
-    or a finding, `provenance` ends the page.  Shown in the last cell, it lists all claims and
-    carries the records as JSON, from which the scoreboard is made.
+    What it claims is tested only at_scale.  `say` hands numbers to the prose, `open`
+    begins a claim or a finding, `provenance` ends the page.  Shown in the last cell, it
+    lists all claims and carries the records as JSON, from which the scoreboard is made.
     """
 
     def __init__(self, chapter, at_scale=True, room=None):
@@ -48,8 +51,8 @@ class Page:
     def claim(self, id, kind, statement, paper, **told) -> Claim:
         """Begin a `Claim`, to which rows are added.
 
-        kind: one of `markup.KINDS`; statement: a sentence of the paper; paper: its place there;
-        told: the other fields.  Raises ValueError on a repeated id.
+        kind: one of `markup.KINDS`; statement: a sentence of the paper; paper: its place
+        there; told: the other fields.  Raises ValueError on a repeated id.
         """
         need_choice("kind", kind, markup.KINDS)
         if id in self._claims:
@@ -59,7 +62,8 @@ class Page:
         return claim
 
     def finding(self, id, statement, **told) -> Claim:
-        """Begin a finding of ours: a record as for a claim, counted for or against no paper."""
+        """Begin a finding of ours: a record as for a claim, counted for or against no
+        paper."""
         return self.claim(id, "text", statement, "", finding=True, **told)
 
     @property
@@ -75,7 +79,8 @@ class Page:
         }
 
     def say(self, **values) -> None:
-        """Make values available to the prose as {glue:text}`CHAPTER_NAME`; nothing is shown.
+        """Make values available to the prose as {glue:text}`CHAPTER_NAME`; nothing is
+        shown.
 
         Text stays as it is; numbers get three digits, an `Interval` its ends.
         """
@@ -84,7 +89,8 @@ class Page:
         for name, value in values.items():
             spec = "," if isinstance(value, int) else ".3g"
             text = value if isinstance(value, str) else format(value, spec)
-            # Sphinx shows the `repr` of a text without its quotes, so quotes are part of the data.
+            # Sphinx shows the `repr` of a text without its quotes, so quotes are part of
+            # the data.
             data = {f"{PREFIX}text/plain": repr(text)}
             meta = {
                 "scrapbook": {"name": f"{self.chapter}_{name}", "mime_prefix": PREFIX}
@@ -92,7 +98,8 @@ class Page:
             display(data, raw=True, metadata=meta)
 
     def provenance(self, seed: int, **settings) -> None:
-        """Print seed, settings, time and versions, and say `seconds` and `summary` to the prose."""
+        """Print seed, settings, time and versions, and say `seconds` and `summary` to the
+        prose."""
         seconds = time.perf_counter() - self._started
         told = [
             f"{k} = {v:,}" if isinstance(v, int) else f"{k} = {v}"
@@ -107,7 +114,8 @@ class Page:
 
 
 def listed(values, form: str = "{:.3g} ({})", joint: str = ", ") -> str:
-    """{label: value} as prose: every value, then its label, in this form, one after another.
+    """{label: value} as prose: every value, then its label, in this form, one after
+    another.
 
     >>> listed({"d = 2": 0.51, "d = 4": 0.6})
     '0.51 (d = 2), 0.6 (d = 4)'
@@ -118,7 +126,8 @@ def listed(values, form: str = "{:.3g} ({})", joint: str = ", ") -> str:
 def point(sentence: str, holds: bool) -> str:
     """The sentence that says what a figure shows, or that these runs do not show it.
 
-    holds: computed from the numbers that are drawn, so that a caption is true for all parameters.
+    holds: computed from the numbers that are drawn, so that a caption is true for all
+    parameters.
 
     >>> point("Regret falls.", 1.0 < 2.0) + point("It rises.", 1.0 > 2.0)
     'Regret falls. Not in these runs: It rises. '

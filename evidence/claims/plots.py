@@ -1,10 +1,11 @@
 """Figures of the book: one look and one layout, alternative text, and the plotted data.
 
-A figure is a column of panels (`panels`) that is WIDTH wide: text that can be read on a phone,
-where the page is narrower, is of usual size on a wide one.  Seaborn sets the style and colours that
-the colour-blind tell apart; dashes and markers do so without colours.  A policy has one colour and
-dash in the whole book (`look`).  `show` displays a figure with its caption, and a link that
-downloads the plotted numbers as CSV.  "Figure 1" is always a paper's.
+A figure is a column of panels (`panels`) that is WIDTH wide: text that can be read on a
+phone, where the page is narrower, is of usual size on a wide one.  Seaborn sets the style
+and colours that the colour-blind tell apart; dashes and markers do so without colours.  A
+policy has one colour and dash in the whole book (`look`).  `show` displays a figure with
+its caption, and a link that downloads the plotted numbers as CSV.  "Figure 1" is always a
+paper's.
 """
 
 import base64
@@ -70,15 +71,18 @@ def use_style(chapter: str = "") -> None:
 
 
 def panels(n: int, *, height: float = 2.5, **options):
-    """(figure, array of n axes), one below the other; they share nothing unless told so."""
+    """(figure, array of n axes), one below the other; they share nothing unless told
+    so."""
     fig, axes = plt.subplots(n, figsize=(WIDTH, height * n), squeeze=False, **options)
     return fig, axes.ravel()
 
 
 def look(which) -> dict[str, str]:
-    """{color, linestyle, marker} of a policy, by its name, or of style number `which` >= 0.
+    """{color, linestyle, marker} of a policy, by its name, or of style number `which` >=
+    0.
 
-    A name that begins with one of `POLICIES` has its look.  Raises ValueError for any other.
+    A name that begins with one of `POLICIES` has its look.  Raises ValueError for any
+    other.
     """
     number = _number(which) if isinstance(which, str) else which
     if number is None:
@@ -96,8 +100,8 @@ def _number(name):
 
 
 def looks(names) -> dict[str, dict[str, str]]:
-    """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free colour, and
-    a second variant of a policy another dash.
+    """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free
+    colour, and a second variant of a policy another dash.
     """
     known = {name: _number(name) for name in names}
     found = {}
@@ -111,7 +115,8 @@ def looks(names) -> dict[str, dict[str, str]]:
 
 
 def ticks(axis, values) -> None:
-    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic scales.
+    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic
+    scales.
 
     Powers of ten where values reach a million, or fall below a thousandth.
     """
@@ -122,7 +127,8 @@ def ticks(axis, values) -> None:
 
 
 def _round_ticks(axis) -> None:
-    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten where these are too many."""
+    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten where these are too
+    many."""
     low, high = axis.get_view_interval()
     for steps in ((1, 2, 5), (1,)):
         inside = [
@@ -135,7 +141,8 @@ def _round_ticks(axis) -> None:
 
 
 def label_ends(ax) -> None:
-    """Write every line's label at its right end, pushed apart where they would overlap."""
+    """Write every line's label at its right end, pushed apart where they would
+    overlap."""
     unit = (ax.transScale + ax.transLimits).transform
     lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
     height = 72 * ax.get_position().height * ax.figure.get_figheight()  # in points
@@ -176,9 +183,11 @@ def _wrapped(text, width):
 
 
 def show(fig, *, alt: str, caption: str, data, name: str) -> None:
-    """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
+    """Display a figure: alt (what a reader who cannot see it needs), caption, data
+    (columns), name.
 
-    Raises ValueError if alt, caption or name is empty: every figure of the book is described.
+    Raises ValueError if alt, caption or name is empty: every figure of the book is
+    described.
     """
     from IPython.display import HTML, display
 
@@ -192,8 +201,9 @@ def show(fig, *, alt: str, caption: str, data, name: str) -> None:
 def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     """The HTML that `show` displays.
 
-    A panel without a label on its vertical axis has that of the first; what is long is broken into
-    lines; legends stand beside their panels; logarithmic axes have round ticks.
+    A panel without a label on its vertical axis has that of the first; what is long is
+    broken into lines; legends stand beside their panels; logarithmic axes have round
+    ticks.
     """
     for ax in fig.axes:
         ax.set_ylabel(_wrapped(ax.get_ylabel() or fig.axes[0].get_ylabel(), 30))

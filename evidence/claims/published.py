@@ -1,4 +1,5 @@
-"""What papers print, as data of a room: numbers (`published.json`), sentences (`claims.toml`)."""
+"""What papers print, as data of a room: numbers (`published.json`), sentences
+(`claims.toml`)."""
 
 import json
 import tomllib
@@ -7,7 +8,8 @@ from importlib.resources import files
 
 
 def published(room: str):
-    """The published numbers of a room, such as "fliphat", as written in its `published.json`."""
+    """The published numbers of a room, such as "fliphat", as written in its
+    `published.json`."""
     return json.loads(_text(room, "published.json"))
 
 
@@ -15,9 +17,10 @@ def published(room: str):
 def sentences(room: str):
     """What a room's chapters judge, by name, as written in its `claims.toml`.
 
-    A claim of the paper has kind, says (the sentence), place, and perhaps changes, left_open, bound
-    and errata (`Page.claim`); ours has finding (the sentence) in their place (`Page.finding`).
-    What the paper asserts beyond them is listed in `paper.toml` (`paper`).
+    A claim of the paper has kind, says (the sentence), place, and perhaps changes,
+    left_open, bound and errata (`Page.claim`); ours has finding (the sentence) in their
+    place (`Page.finding`). What the paper asserts beyond them is listed in `paper.toml`
+    (`paper`).
     """
     return tomllib.loads(_text(room, "claims.toml"))
 
@@ -26,8 +29,9 @@ def sentences(room: str):
 def paper(room: str):
     """What a room's `paper.toml` says: paper, chapters, counters, assumed, sentences.
 
-    A sentence has place, says, and at least one of claims, shown and why.  counters: the last
-    number of every counter of the paper; assumed: places that define or assume, and assert nothing.
+    A sentence has place, says, and at least one of claims, shown and why.  counters: the
+    last number of every counter of the paper; assumed: places that define or assume, and
+    assert nothing.
     """
     return tomllib.loads(_text(room, "paper.toml"))
 

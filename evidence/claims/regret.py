@@ -1,4 +1,5 @@
-"""Pictures of regret against a setting: curves, their data and their words, alike in every chapter.
+"""Pictures of regret against a setting: curves, their data and their words, alike in
+every chapter.
 
 Samples are {label: (n_reps, m)}, in the order of their colours.
 """
@@ -32,11 +33,12 @@ def against(
 ):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
-    The mean of samples (n_reps, len(x)) with its 95 % confidence band.  (Seaborn's own lines would
-    average logarithms on logarithmic axes.)  points: label -> rows (x, mean, standard error) of
-    published values: hollow circles over its curve, with 95 % intervals; styles: label -> name of a
-    policy, number of a style, or what `plots.look` gives (others: their number); ticked: the values
-    of x are the ticks; axes: as for `Axes.set`, and log: which of "xy" are logarithmic.
+    The mean of samples (n_reps, len(x)) with its 95 % confidence band.  (Seaborn's own
+    lines would average logarithms on logarithmic axes.)  points: label -> rows (x, mean,
+    standard error) of published values: hollow circles over its curve, with 95 %
+    intervals; styles: label -> name of a policy, number of a style, or what `plots.look`
+    gives (others: their number); ticked: the values of x are the ticks; axes: as for
+    `Axes.set`, and log: which of "xy" are logarithmic.
     """
     if ax is None:
         _, (ax,) = plots.panels(1, height=height)
@@ -96,9 +98,11 @@ def picture(
     lines=(),
     **how,
 ) -> None:
-    """Show `against` as a figure of its own: how, as there; the ends of the curves follow alt.
+    """Show `against` as a figure of its own: how, as there; the ends of the curves follow
+    alt.
 
-    data: as for `plots.show` (None: `moments`); lines: (y, dash) of grey reference lines over x.
+    data: as for `plots.show` (None: `moments`); lines: (y, dash) of grey reference lines
+    over x.
     """
     fig, ax = against(x, samples, **how)
     for y, dash in lines:
@@ -108,7 +112,8 @@ def picture(
 
 
 def figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
-    """Show the cumulative regret of a `simulate.Result` over its rounds; the data are the means."""
+    """Show the cumulative regret of a `simulate.Result` over its rounds; the data are the
+    means."""
     samples = {policy: result.of(policy) for policy in result.names}
     how = OVER_ROUNDS | {
         "styles": plots.looks(result.names),
@@ -137,8 +142,8 @@ def finals(points, seeds) -> dict[str, np.ndarray]:
 def over_rounds(rounds, samples, play, *, ax, **how):
     """(figure, axes) with a curve of cumulative regret for every label, and random play.
 
-    play (len(rounds),) is a grey line, which leaves the picture 30 % above the first curve's end;
-    how: as for `against`.
+    play (len(rounds),) is a grey line, which leaves the picture 30 % above the first
+    curve's end; how: as for `against`.
     """
     top = 1.3 * next(iter(samples.values()))[:, -1].mean()
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
@@ -149,13 +154,15 @@ def over_rounds(rounds, samples, play, *, ax, **how):
 
 
 def ends(samples) -> str:
-    """The means at the right ends of the curves, for the text that stands for a picture."""
+    """The means at the right ends of the curves, for the text that stands for a
+    picture."""
     last = ", ".join(f"{name}: {np.mean(y[:, -1]):.3g}" for name, y in samples.items())
     return f"Means at the right end: {last}."
 
 
 def moments(x, samples, x_name: str = "x"):
-    """The plotted numbers as a frame: x, then mean and standard deviation of every curve."""
+    """The plotted numbers as a frame: x, then mean and standard deviation of every
+    curve."""
     frame = {x_name: x}
     for name, y in samples.items():
         frame[f"mean at {name}"] = y.mean(axis=0)

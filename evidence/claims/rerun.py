@@ -2,9 +2,9 @@
 
     python -m evidence.claims.rerun CHAPTER.ipynb FIGURE -p NAME VALUE -p NAME VALUE ...
 
-Papermill runs the parameters, the imports, and the cells that the figure's cell takes names from;
-nothing else of the chapter.  FIGURE.html is written into the present folder.  The names of figures
-stand below them in the book; without FIGURE they are listed.
+Papermill runs the parameters, the imports, and the cells that the figure's cell takes
+names from; nothing else of the chapter.  FIGURE.html is written into the present folder.
+The names of figures stand below them in the book; without FIGURE they are listed.
 """
 
 import argparse
@@ -49,8 +49,8 @@ def sources(cells) -> dict[int, str]:
 def needs(cells) -> dict[int, dict]:
     """Index of a code cell -> {name: index of the earlier cell that binds it}.
 
-    Parameters (given and injected) and the first code cell after them, the imports, are what every
-    cell may rely on.  A name that nobody binds has the index None.
+    Parameters (given and injected) and the first code cell after them, the imports, are
+    what every cell may rely on.  A name that nobody binds has the index None.
     """
     code = {i: names(text) for i, text in sources(cells).items()}
     given = {"parameters", "injected-parameters"}
@@ -96,7 +96,8 @@ def part(notebook, figure: str) -> dict:
 
 
 def needed(code) -> set[str]:
-    """Names that the cells of a `part` take from elsewhere; code: parameters, imports, others."""
+    """Names that the cells of a `part` take from elsewhere; code: parameters, imports,
+    others."""
     _, imports, *others = code
     # which keeps what is said
     found = set().union(*(names(text)[1] for text in others)) - {"page"}
@@ -126,7 +127,8 @@ def default(node):
 def value_of(text: str, stands):
     """What a text of the command line means in the place of the value that stands there.
 
-    A literal of Python, inf, or else the text itself; 2e2 is a whole number where one stands.
+    A literal of Python, inf, or else the text itself; 2e2 is a whole number where one
+    stands.
     """
     if text.lower() == "inf":
         return float("inf")
@@ -150,7 +152,8 @@ KINDS = {
 
 
 def need_kind(name: str, value, stands) -> None:
-    """Raise ValueError unless a value is of the kind of the one that stands in the chapter."""
+    """Raise ValueError unless a value is of the kind of the one that stands in the
+    chapter."""
     if isinstance(stands, list):
         if not isinstance(value, list) or not value:
             raise ValueError(
@@ -166,11 +169,12 @@ def need_kind(name: str, value, stands) -> None:
 
 
 def checked(cells, given) -> dict:
-    """{name: value} of the parameters that are changed: literals of Python, or else texts; cells: a
-    `part` of the chapter.
+    """{name: value} of the parameters that are changed: literals of Python, or else
+    texts; cells: a `part` of the chapter.
 
-    Raises ValueError for a name that these cells do not use, and for a value of another kind than
-    the one that stands there: a whole number may take the place of a float, nothing else.
+    Raises ValueError for a name that these cells do not use, and for a value of another
+    kind than the one that stands there: a whole number may take the place of a float,
+    nothing else.
     """
     text, *_ = code = list(sources(cells).values())
     set_to = {n.targets[0].id: n.value for n in ast.parse(text).body}
@@ -188,10 +192,11 @@ def checked(cells, given) -> dict:
 
 
 def rerun(path, figure: str, given=()) -> str:
-    """The HTML that the figure's cell shows when the chapter at `path` runs with these parameters.
+    """The HTML that the figure's cell shows when the chapter at `path` runs with these
+    parameters.
 
-    given: pairs (name, text of the value).  Raises ValueError for an unknown figure, for a name
-    that it does not use, and with what a cell raises.
+    given: pairs (name, text of the value).  Raises ValueError for an unknown figure, for
+    a name that it does not use, and with what a cell raises.
     """
     nbformat, papermill = (need_module(m, "notebooks") for m in ("nbformat", "papermill"))
     kept = part(json.loads(Path(path).read_text("utf8")), figure)

@@ -1,8 +1,9 @@
 """Rules over several parameters of a chapter, such as `T >= 2 * K`.
 
-A rule is one comparison (or several, with `and`, `or`, `not`) of parameters with the functions in
-FUNCTIONS.  The runner reads rules from the parameters cell (`# needs: RULE`), which is code that it
-will run; the cell of imports says them again by `need`, for readers who use papermill alone.
+A rule is one comparison (or several, with `and`, `or`, `not`) of parameters with the
+functions in FUNCTIONS.  The runner reads rules from the parameters cell (`# needs:
+RULE`), which is code that it will run; the cell of imports says them again by `need`, for
+readers who use papermill alone.
 """
 
 import ast
@@ -11,7 +12,8 @@ FUNCTIONS = {f.__name__: f for f in (abs, len, max, min, set, sorted, sum)}
 
 
 def names(rule) -> set[str]:
-    """The parameters that a rule speaks of.  Raises ValueError, or SyntaxError, if it is none."""
+    """The parameters that a rule speaks of.  Raises ValueError, or SyntaxError, if it is
+    none."""
     tree = ast.parse(rule.strip(), mode="eval").body
     if not isinstance(tree, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
         raise ValueError(f"{rule!r} is no rule: it says nothing that is true or false")
@@ -19,7 +21,8 @@ def names(rule) -> set[str]:
 
 
 def holds(rule, values) -> bool:
-    """Whether the rule holds for values (name -> value).  Raises ValueError if it cannot be read.
+    """Whether the rule holds for values (name -> value).  Raises ValueError if it cannot
+    be read.
 
     What cannot be computed (a division by zero, an empty list's maximum) does not hold.
     """

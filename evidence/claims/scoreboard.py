@@ -1,8 +1,10 @@
-"""The scoreboard: what all chapters have claimed, from the records that `make book` writes.
+"""The scoreboard: what all chapters have claimed, from the records that `make book`
+writes.
 
-Every sentence of every paper stands there beside its verdict.  A paper's folder lists its sentences
-in `paper.toml`, in the paper's order: each names the claims that judge it (`claims`), sections that
-show it without a rule (`shown`, CHAPTER#SECTION), or why nobody judges it (`why`).
+Every sentence of every paper stands there beside its verdict.  A paper's folder lists its
+sentences in `paper.toml`, in the paper's order: each names the claims that judge it
+(`claims`), sections that show it without a rule (`shown`, CHAPTER#SECTION), or why nobody
+judges it (`why`).
 """
 
 import json
@@ -27,7 +29,8 @@ LEVEL = 0.95  # of the intervals on the pages
 
 
 class Hanging(NamedTuple):
-    """A verdict that would be another one if one interval lay half its width higher or lower."""
+    """A verdict that would be another one if one interval lay half its width higher or
+    lower."""
 
     name: str  # chapter/id of the record
     verdict: str
@@ -51,7 +54,8 @@ class Multiplicity(NamedTuple):
 
 
 class Scoreboard:
-    """The records of a build; `records`: path of its claims.json, with times.json beside it ("":
+    """The records of a build; `records`: path of its claims.json, with times.json beside
+    it ("":
     none, and the summary says so).
     """
 
@@ -80,7 +84,8 @@ class Scoreboard:
         return numbers(shown.rename_axis("chapter").replace(0, ""), caption="Verdicts")
 
     def chance(self) -> Shown:
-        """How many intervals miss by chance, and the verdicts that hang on one of them."""
+        """How many intervals miss by chance, and the verdicts that hang on one of
+        them."""
         tested = {
             f"{c.chapter}/{c.id}": {
                 "verdict": c.verdict,
@@ -120,8 +125,8 @@ class Scoreboard:
         return Shown(sentences(self.claims), "See the page.")
 
     def by_paper(self) -> Shown:
-        """The claims of every paper, main results first, linked to places, below the filters, which
-        nobody sees without scripts."""
+        """The claims of every paper, main results first, linked to places, below the
+        filters, which nobody sees without scripts."""
         return self._each("<div data-filters></div>", False)
 
     def findings(self) -> Shown:
@@ -129,7 +134,8 @@ class Scoreboard:
         return self._each("", True)
 
     def _each(self, first, finding):
-        """One table per chapter that has such records; those of evidence pages are folded."""
+        """One table per chapter that has such records; those of evidence pages are
+        folded."""
         parts = [first]
         for c in self.times["chapters"]:
             name = c["chapter"]
@@ -145,11 +151,13 @@ class Scoreboard:
 
 
 def multiplicity(records) -> Multiplicity:
-    """`Multiplicity` of records, as `book/results.lock` has them: name -> {verdict, bound, rows}.
+    """`Multiplicity` of records, as `book/results.lock` has them: name -> {verdict,
+    bound, rows}.
 
-    An interval counts if both its ends are finite; the bounds of audits have other levels and do
-    not.  The rows of a record may share runs, and some intervals hold jointly: the mean number of
-    those that miss does not depend on the first, and is smaller for the second.
+    An interval counts if both its ends are finite; the bounds of audits have other levels
+    and do not.  The rows of a record may share runs, and some intervals hold jointly: the
+    mean number of those that miss does not depend on the first, and is smaller for the
+    second.
     """
     resting = 0
     intervals = 0
@@ -210,8 +218,8 @@ def limits_of(row) -> tuple:
 
 
 def moved_outcomes(row) -> list:
-    """The other outcomes of a row if its interval lay half its width lower, or higher; none for
-    a row without one."""
+    """The other outcomes of a row if its interval lay half its width lower, or higher;
+    none for a row without one."""
     if not rests_on_chance(row):
         return []
     low, high = row["interval"]
@@ -236,7 +244,8 @@ def grade(outcomes, bound: bool) -> str:
 
 
 def sentences(records) -> str:
-    """A folded table of all sentences of every paper; records: the `Claim`s of a build."""
+    """A folded table of all sentences of every paper; records: the `Claim`s of a
+    build."""
     shown = ""
     for room in rooms():
         if not files(f"companion.{room}").joinpath("paper.toml").is_file():

@@ -33,11 +33,11 @@ def numbers(
 ) -> Shown:
     """A table as the book shows it.
 
-    data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any other
-    becomes the first columns.  head: the columns' names, a list or "one | two", of rows that are no
-    dicts; precision: significant digits of floats; formats: column -> format string, or a function
-    from a number to its text, as `at_least` for a lower bound; fold: a line behind which the table
-    is folded away.
+    data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any
+    other becomes the first columns.  head: the columns' names, a list or "one | two", of
+    rows that are no dicts; precision: significant digits of floats; formats: column ->
+    format string, or a function from a number to its text, as `at_least` for a lower
+    bound; fold: a line behind which the table is folded away.
     """
     if head:
         columns = head.split(" | ") if isinstance(head, str) else list(head)
@@ -89,7 +89,8 @@ def beside(rows):
 
 
 def compared(table, *, how: str = ".1f", fold: str = "All settings") -> Shown:
-    """The table that `beside` made, its numbers formatted as `how` says, or why there is none."""
+    """The table that `beside` made, its numbers formatted as `how` says, or why there is
+    none."""
     if table.empty:
         text = (
             "These are not the parameters of the published numbers: nothing to compare."
@@ -106,8 +107,8 @@ def joined(groups):
 def share(groups) -> Interval:
     """Mean over all rows of ours / published, with its joint 95 % interval.
 
-    groups: lists of rows as for `beside`; rows of one group come from the same runs, so that their
-    errors add up; groups are independent.
+    groups: lists of rows as for `beside`; rows of one group come from the same runs, so
+    that their errors add up; groups are independent.
     """
     means = []
     errors = []
@@ -122,11 +123,12 @@ def share(groups) -> Interval:
 
 
 def published_curves(values, final, table, word, per=1.0):
-    """(groups, points) of curves over a setting: for `confirm`, and hollow circles of a picture.
+    """(groups, points) of curves over a setting: for `confirm`, and hollow circles of a
+    picture.
 
-    values: our settings; final: {epsilon: samples (n_reps, len(values))}; table: rows (setting,
-    epsilon, published mean, error), an error being `per` standard errors.  Between our settings we
-    interpolate in the logarithm, repetition by repetition.
+    values: our settings; final: {epsilon: samples (n_reps, len(values))}; table: rows
+    (setting, epsilon, published mean, error), an error being `per` standard errors.
+    Between our settings we interpolate in the logarithm, repetition by repetition.
     """
     groups = []
     points = {}
@@ -141,8 +143,8 @@ def published_curves(values, final, table, word, per=1.0):
 def published_rounds(rounds, curves, table):
     """(groups, points), as `published_curves`, of curves of regret over rounds.
 
-    curves: {label: samples (n_reps, len(rounds))}; table: rows (label or epsilon as text, round,
-    published mean, half width of its 95 % interval).
+    curves: {label: samples (n_reps, len(rounds))}; table: rows (label or epsilon as text,
+    round, published mean, half width of its 95 % interval).
     """
     groups = {}
     points = {}
@@ -164,11 +166,13 @@ def confirm(
     control,
     setting="mean over all settings of ours / published",
 ):
-    """Add two rows to a claim: `share` within the tolerance, and no single wild difference.
+    """Add two rows to a claim: `share` within the tolerance, and no single wild
+    difference.
 
-    The second fails by chance with probability 1e-6 over all settings.  control: (words, groups of
-    other runs), which both rules must reject; without groups of other runs there is no control, and
-    without groups (these are not the published parameters) there is no row.  Returns the claim.
+    The second fails by chance with probability 1e-6 over all settings.  control: (words,
+    groups of other runs), which both rules must reject; without groups of other runs
+    there is no control, and without groups (these are not the published parameters) there
+    is no row.  Returns the claim.
     """
     if not groups:
         return claim
@@ -201,12 +205,12 @@ def _wildest(groups):
 
 
 def without_errors(claim, rows):
-    """Judge published means of ten runs without errors; rows: (setting, published mean, our
-    samples, (name of another row, its samples)).
+    """Judge published means of ten runs without errors; rows: (setting, published mean,
+    our samples, (name of another row, its samples)).
 
-    Measured is the ratio of the means, with the 95 % interval of two means of ten runs with our
-    spread; it has to lie within a tenth of 1, and that of the other row must not.  Returns the rows
-    of a table.
+    Measured is the ratio of the means, with the 95 % interval of two means of ten runs
+    with our spread; it has to lie within a tenth of 1, and that of the other row must
+    not.  Returns the rows of a table.
     """
     table = []
     for setting, mean, samples, (other, theirs) in rows:

@@ -8,7 +8,8 @@ from companion.simulate import simulate
 
 
 class Tuned(NamedTuple):
-    """The choice within one group of policies that differ in one number, in increasing order."""
+    """The choice within one group of policies that differ in one number, in increasing
+    order."""
 
     policy: Any  # with the least mean regret
     index: int  # its place in the group

@@ -1,14 +1,16 @@
 """Attacks on a policy: its own, and a general one that needs nothing but the protocol.
 
-The general attack plays two streams that differ in one user, and shows the arms of all others,
-as joint, shuffle and local privacy allow.  A search over records, places and other users takes the
-pair that a pilot tells apart best; the log-likelihood ratio of a chain fitted to the pilot is the
-statistic; fresh runs count (`audit.attacked`).  Records 50 times too large are tried, too.
-Two chains are fitted: one has chances of its own in every round, the other the same chances in
-rounds 1, 2-3, 4-7, ..., by which a small leak shows that goes on for long.  The pilot chooses.
+The general attack plays two streams that differ in one user, and shows the arms of all
+others, as joint, shuffle and local privacy allow.  A search over records, places and
+other users takes the pair that a pilot tells apart best; the log-likelihood ratio of a
+chain fitted to the pilot is the statistic; fresh runs count (`audit.attacked`).  Records
+50 times too large are tried, too. Two chains are fitted: one has chances of its own in
+every round, the other the same chances in rounds 1, 2-3, 4-7, ..., by which a small leak
+shows that goes on for long.  The pilot chooses.
 
-Streams differ by "replace one record", or "replace one reward" where contexts are public.  Where
-the relation is "add or remove one record" a replacement is two steps: the promise for it is
+Streams differ by "replace one record", or "replace one reward" where contexts are public.
+ Where the relation is "add or remove one record" a replacement is two steps: the promise
+ for it is
 (2 epsilon, (1 + e^epsilon) delta).
 """
 
@@ -37,13 +39,14 @@ DRAWN = 10  # times as many trials where a kernel draws many outputs at once
 
 
 def n_trials(policy, quick: bool, trials: int | None = None) -> int:
-    """Runs of each input that are counted: fixed numbers, so that reports are alike everywhere."""
+    """Runs of each input that are counted: fixed numbers, so that reports are alike
+    everywhere."""
     return trials or TRIALS[not hasattr(policy.loop, "py_func")][not quick]
 
 
 def row(g, one, n: int, seed: int, note: str):
-    """One attack, counted: a row of the report, with the largest epsilon that so many trials could
-    show, were the two inputs told apart always."""
+    """One attack, counted: a row of the report, with the largest epsilon that so many
+    trials could show, were the two inputs told apart always."""
     need_choice("neighbours", g.neighbours, RELATIONS)
     epsilon = g.epsilon
     delta = g.delta
@@ -63,7 +66,8 @@ def row(g, one, n: int, seed: int, note: str):
 
 
 def own(subject, quick: bool, trials, seed: int):
-    """A `row` for every known attack: of the package's table, or of the file's `attacks`."""
+    """A `row` for every known attack: of the package's table, or of the file's
+    `attacks`."""
     policy = subject.policy
     found = []
     for one in subject.spec.attacks(policy):
@@ -73,8 +77,8 @@ def own(subject, quick: bool, trials, seed: int):
 
 
 def general(subject, quick: bool, trials, seed: int):
-    """The general attack on the example, as a `row`: a fortieth of the trials fits the statistic
-    of every pair, a fifth that of the pair that is chosen."""
+    """The general attack on the example, as a `row`: a fortieth of the trials fits the
+    statistic of every pair, a fifth that of the pair that is chosen."""
     policy = subject.policy
     n = n_trials(policy, quick, trials)
     pairs = list(neighbours(policy, policy.universe or Universe(), ROUNDS[quick]))
@@ -93,8 +97,9 @@ def general(subject, quick: bool, trials, seed: int):
 
 
 def neighbours(policy, world, rounds: int = 80):
-    """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user, among
-    random or quiet others; among the quiet ones also by records `FAR` times as large."""
+    """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user,
+    among random or quiet others; among the quiet ones also by records `FAR` times as
+    large."""
     n = min(rounds, horizon(policy) or rounds)
     K = getattr(policy.params, "K", 2)
     d = getattr(policy.params, "d", 3)
@@ -151,7 +156,8 @@ def cells(arms, K: int) -> np.ndarray:
 
 
 def chain(a, b: np.ndarray, K: int, pooled: bool = False) -> np.ndarray:
-    """(T, K^2) log ratios of the chances of every arm after every arm, by rounds: a over b; pooled:
+    """(T, K^2) log ratios of the chances of every arm after every arm, by rounds: a over
+    b; pooled:
     the same in rounds 1, 2-3, 4-7, ..."""
     T = a.shape[1]
     part = np.log2(np.arange(1, T + 1)).astype(int) if pooled else np.arange(T)
@@ -172,8 +178,8 @@ def score(weights: np.ndarray, arms: np.ndarray, K: int):
 
 def speaks(subject):
     """The row on what a run of the example says beside its arms: files it opens to write,
-    connections, and text it prints, which goes into the child's file.  The first of two runs
-    compiles and imports all that is needed, and is not looked at."""
+    connections, and text it prints, which goes into the child's file.  The first of two
+    runs compiles and imports all that is needed, and is not looked at."""
     policy = subject.policy
     seen = set()
     X, R, _ = stream_for(policy)

@@ -1,8 +1,9 @@
-"""The contract of a policy, check by check: what every policy of the package satisfies, too.
+"""The contract of a policy, check by check: what every policy of the package satisfies,
+too.
 
 A check is a function of `make`, which maps a number of arms to an instance.  It raises
-`CheckFailed` with what was found.  Below: the small streams that are played, and what a state
-holds.
+`CheckFailed` with what was found.  Below: the small streams that are played, and what a
+state holds.
 """
 
 import pickle
@@ -62,7 +63,8 @@ def rows(make) -> None:
 
 
 def complete(make) -> None:
-    """define kernels at the top of a module; fill model, neighbours, unit, epsilon, delta"""
+    """define kernels at the top of a module; fill model, neighbours, unit, epsilon,
+    delta"""
     policy = make(4)
     g = policy.guarantee
     need(g.model in MODELS, f"its model is {g.model!r}, not one of {sorted(MODELS)}")
@@ -91,7 +93,8 @@ def fresh_state(make) -> None:
 
 
 def inside_its_arrays(make) -> None:
-    """size every array of the State from Params; in compiled code use math.exp, math.log"""
+    """size every array of the State from Params; in compiled code use math.exp,
+    math.log"""
     policy, X, R = begun(make)
     X = X[:60]
     R = R[:60]
@@ -106,7 +109,8 @@ def inside_its_arrays(make) -> None:
 
 
 def again(make) -> None:
-    """keep all that is remembered in the arrays of the State; draw from the rng handed over"""
+    """keep all that is remembered in the arrays of the State; draw from the rng handed
+    over"""
     policy, X, R = begun(make)
     arms, state = run(policy, X, R)
     before = flat(state)
@@ -141,7 +145,8 @@ def data(make) -> None:
 
 
 def live_equals_play(make) -> None:
-    """let play be the loop over select and update, or leave it out; store x.copy(), never x itself
+    """let play be the loop over select and update, or leave it out; store x.copy(), never
+    x itself
 
     The arrays that are handed over are overwritten after every call.
     """
@@ -178,11 +183,13 @@ def checked(subject, name: str):
     return {"outcome": "holds", "found": ""}
 
 
-# --- streams and states ---------------------------------------------------------------------------
+# --- streams and states
+# ---------------------------------------------------------------------------
 
 
 def stream(n: int = ROUNDS, K: int = 4, d: int = 3, seed: int = 0):
-    """X (n, K, d) in the unit ball, Bernoulli rewards R (n, K) and means mu in [0.16, 0.84]."""
+    """X (n, K, d) in the unit ball, Bernoulli rewards R (n, K) and means mu in [0.16,
+    0.84]."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, K, d))
     X *= rng.random((n, K, 1)) ** (1 / d) / np.linalg.norm(X, axis=2, keepdims=True)
@@ -192,9 +199,9 @@ def stream(n: int = ROUNDS, K: int = 4, d: int = 3, seed: int = 0):
 
 
 def stream_for(policy, n: int = ROUNDS, K: int = 0):
-    """A stream of K rows (0: as many as the policy takes, else 4), of the dimension that it takes
-    (3 where it does not care), with at most as many rounds as it was built for, and one context in
-    all rows where it takes no other.
+    """A stream of K rows (0: as many as the policy takes, else 4), of the dimension that
+    it takes (3 where it does not care), with at most as many rounds as it was built for,
+    and one context in all rows where it takes no other.
     """
     n = min(n, core.horizon(policy) or n)
     K = K or getattr(policy.params, "K", 4)
@@ -205,7 +212,8 @@ def stream_for(policy, n: int = ROUNDS, K: int = 0):
 
 
 def run(policy, X: np.ndarray, R: np.ndarray, *, seed: int = 1, cuts=()):
-    """(arms, state) after the policy played the stream, cut into blocks before rounds `cuts`."""
+    """(arms, state) after the policy played the stream, cut into blocks before rounds
+    `cuts`."""
     rng = np.random.default_rng(seed)
     state = policy.init(policy.params)
     arms = np.full(len(X), -1, dtype=np.int64)

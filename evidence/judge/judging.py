@@ -1,10 +1,11 @@
-"""`judge`: a policy goes in; what it promises, what it gives, how it does, comes out as a `Report`.
+"""`judge`: a policy goes in; what it promises, what it gives, how it does, comes out as a
+`Report`.
 
-The policy runs in a process of its own (`load.Child`), which does one task after another: a task
-that raises, ends its process, or takes more than its limit is answered for, and the next one gets a
-new process.  Every task answers with rows of plain data, which say what was done ("part", "what"),
-how it came out ("outcome"), in words ("found"), and in numbers.  From the rows follow one word, a
-text, a page, and files.
+The policy runs in a process of its own (`load.Child`), which does one task after another:
+a task that raises, ends its process, or takes more than its limit is answered for, and
+the next one gets a new process.  Every task answers with rows of plain data, which say
+what was done ("part", "what"), how it came out ("outcome"), in words ("found"), and in
+numbers.  From the rows follow one word, a text, a page, and files.
 """
 
 import html
@@ -32,14 +33,14 @@ def judge(
 ):
     """A `Report` on a policy that need not be of this package, compiled or plain Python.
 
-    what: the path of a file, the dotted name of a module, a function that makes the policy, or a
-    `Policy`, of which no other dimensions and budgets can be measured; worlds: {title: a `World` of
-    the arena} (None: the dense one with d = 5; empty: no arena); epsilons: budgets in [0.01, 100]
-    there; seed: an integer >= 0; quick: a short look, whose measurements end at a refutation;
-    trials: runs of each input that an attack counts, in [4, 10^7] (None: from 300 to 10,000);
-    limit: seconds of CPU that one task may take.
-    Raises ValueError where the settings make no sense; what is wrong with the policy stands in the
-    report.
+    what: the path of a file, the dotted name of a module, a function that makes the
+    policy, or a `Policy`, of which no other dimensions and budgets can be measured;
+    worlds: {title: a `World` of the arena} (None: the dense one with d = 5; empty: no
+    arena); epsilons: budgets in [0.01, 100] there; seed: an integer >= 0; quick: a short
+    look, whose measurements end at a refutation; trials: runs of each input that an
+    attack counts, in [4, 10^7] (None: from 300 to 10,000); limit: seconds of CPU that one
+    task may take. Raises ValueError where the settings make no sense; what is wrong with
+    the policy stands in the report.
     """
     worlds = {"d = 5": environments.dense(5, 5)} if worlds is None else worlds
     validate.need_members("worlds", [worlds], dict)
@@ -58,7 +59,8 @@ def judge(
 
 
 def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
-    """All rows of the report, the promise first; where a task fails the reason stands there."""
+    """All rows of the report, the promise first; where a task fails the reason stands
+    there."""
     rows = []
 
     def add(part, name, task, *args):
@@ -106,7 +108,8 @@ def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
     return rows
 
 
-# --- the report -----------------------------------------------------------------------------------
+# --- the report
+# -----------------------------------------------------------------------------------
 
 WORDS = {  # the verdict: exit code, meaning
     "MEASURED": (
@@ -137,12 +140,13 @@ class Report(NamedTuple):
     found: list  # all rows, dicts
 
     def rows(self, part: str):
-        """Rows of a part: "promise", "contract", "budget", "speech", "measured", "attack", "cost",
-        "arena"."""
+        """Rows of a part: "promise", "contract", "budget", "speech", "measured",
+        "attack", "cost", "arena"."""
         return [row for row in self.found if row["part"] == part]
 
     def save(self, path) -> None:
-        """Write the report to a file, `.json` (infinite numbers as null) or `.html` (complete)."""
+        """Write the report to a file, `.json` (infinite numbers as null) or `.html`
+        (complete)."""
         kind = validate.need_choice(
             "the ending of path",
             Path(path).suffix,

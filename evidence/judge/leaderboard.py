@@ -1,7 +1,8 @@
-"""A policy that need not be of this package among all others of the arena, and what it costs.
+"""A policy that need not be of this package among all others of the arena, and what it
+costs.
 
-The arena's own rules: one true guarantee (epsilon, 1/T), the same streams, constants that nobody
-tuned; half of the repetitions choose the leader, the other half judge.
+The arena's own rules: one true guarantee (epsilon, 1/T), the same streams, constants that
+nobody tuned; half of the repetitions choose the leader, the other half judge.
 """
 
 import inspect
@@ -17,8 +18,8 @@ from evidence.judge.load import load
 
 
 def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
-    """The `contest.Run` of the newcomer with its own constants; raises ValueError, or what its
-    factory raises, where it cannot play."""
+    """The `contest.Run` of the newcomer with its own constants; raises ValueError, or
+    what its factory raises, where it cannot play."""
     if subject.name in policies.TABLE:
         raise ValueError(
             f"what must have a name of its own; {subject.name} plays already"
@@ -35,14 +36,16 @@ def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
 
 
 def newcomer(subject, *game):
-    """The row with the `contest.Run` of the policy that is judged; game: as `played` takes it."""
+    """The row with the `contest.Run` of the policy that is judged; game: as `played`
+    takes it."""
     run = played(subject, *game)
     return {"outcome": "arena", "run": run._replace(call=None, default_call=None)}
 
 
 def table(name: str, run, setting, looks: int):
-    """Rows of a setting: the newcomer, which says who leads its trust model, then all others, best
-    first.  looks: settings that are looked at, for which intervals are widened."""
+    """Rows of a setting: the newcomer, which says who leads its trust model, then all
+    others, best first.  looks: settings that are looked at, for which intervals are
+    widened."""
     there = setting._replace(runs=setting.runs | {name: run})
     first, close = there.leader(there.of(run.model), looks)
     text = f"{there.share(name).value:.0%} of random play's regret; in its trust model "
@@ -60,11 +63,11 @@ def table(name: str, run, setting, looks: int):
 
 
 def entered(setting, what, seed: int):
-    """The arena's `contest.Setting` with one policy more: judge a policy first, here nothing is
-    checked but its guarantee.
+    """The arena's `contest.Setting` with one policy more: judge a policy first, here
+    nothing is checked but its guarantee.
 
-    what: as `judge` takes it; seed: that which the setting was played with.  Raises ValueError, or
-    what its factory raises, where the policy cannot play.
+    what: as `judge` takes it; seed: that which the setting was played with.  Raises
+    ValueError, or what its factory raises, where the policy cannot play.
     """
     subject = load(what)
     game = setting.place, setting.T, setting.epsilon, len(setting.random), seed
@@ -72,9 +75,9 @@ def entered(setting, what, seed: int):
 
 
 def board(settings):
-    """A row for every trust model of every setting, models by the trust they ask for: the leader,
-    those that it is not shown to beat, both with nanoseconds a round over random play on this
-    machine, and the leader's share of random play's regret."""
+    """A row for every trust model of every setting, models by the trust they ask for: the
+    leader, those that it is not shown to beat, both with nanoseconds a round over random
+    play on this machine, and the leader's share of random play's regret."""
     rows = []
     times = {}
 
@@ -102,8 +105,8 @@ def board(settings):
 
 
 def cost(subject):
-    """The row on a round of the example over random play, on this machine, and on the bytes of its
-    first state."""
+    """The row on a round of the example over random play, on this machine, and on the
+    bytes of its first state."""
     policy = subject.policy
     size = sum(a.nbytes for a in flat(policy.init(policy.params)))
     ns = nanoseconds(policy, 4)
@@ -115,7 +118,8 @@ def cost(subject):
 
 
 def nanoseconds(policy, K: int) -> float:
-    """CPU time of a round over random play, each in the best of four runs of 400 rounds."""
+    """CPU time of a round over random play, each in the best of four runs of 400
+    rounds."""
     X, R, mu = stream_for(policy, K=getattr(policy.params, "K", K))
     both = [policy.renamed("policy"), random()]
     seconds = simulate(replay(X, R, mu), both, len(X), range(4)).seconds.min(axis=0)

@@ -1,4 +1,5 @@
-"""The policy that is judged: found in a file or given as it is, and run in a process of its own."""
+"""The policy that is judged: found in a file or given as it is, and run in a process of
+its own."""
 
 import functools
 import importlib.util
@@ -54,7 +55,8 @@ class Subject(NamedTuple):
 
     @property
     def takes(self):
-        """Parameters of the factory; none where it needs more than the judge can tell it."""
+        """Parameters of the factory; none where it needs more than the judge can tell
+        it."""
         taken = inspect.signature(self.factory).parameters
         needed = [
             n for n, p in taken.items() if p.default is p.empty and n not in GUESSES
@@ -62,7 +64,8 @@ class Subject(NamedTuple):
         return {} if needed else taken
 
     def made(self, **told):
-        """The factory's policy with these arguments, and guesses for those that it needs."""
+        """The factory's policy with these arguments, and guesses for those that it
+        needs."""
         return given(self.factory, GUESSES | told)
 
 
@@ -73,8 +76,9 @@ def given(function, told):
 
 
 def load(what) -> Subject:
-    """The `Subject` of a path, a dotted name, a policy, a function that makes one, or the name of
-    one of the package's.  Raises ValueError on what cannot be imported, or makes no policy."""
+    """The `Subject` of a path, a dotted name, a policy, a function that makes one, or the
+    name of one of the package's.  Raises ValueError on what cannot be imported, or makes
+    no policy."""
     if isinstance(what, Policy):
         return Subject(what.name, lambda: what, lambda K: what)
     if what in policies.TABLE:
@@ -102,7 +106,8 @@ def load(what) -> Subject:
 
 
 def _offered(what):
-    """(factory, example or None, `AuditSpec`) of the module of a path or of a dotted name."""
+    """(factory, example or None, `AuditSpec`) of the module of a path or of a dotted
+    name."""
     path = Path(what).resolve()
     try:
         if path.suffix == ".py":
@@ -133,7 +138,8 @@ def _offered(what):
 
 
 def said(error) -> str:
-    """An error in one line of at most 200 characters, with the last line of the author's."""
+    """An error in one line of at most 200 characters, with the last line of the
+    author's."""
     text = textwrap.shorten(f"{type(error).__name__}: {error}", 200)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not any(part in frame.filename for part in OTHERS):
@@ -143,17 +149,20 @@ def said(error) -> str:
     return text
 
 
-# --- a process of its own -------------------------------------------------------------------------
+# --- a process of its own
+# -------------------------------------------------------------------------
 
 
 class Child:
-    """The policy in another process, which a task may hang or crash: `ask` for one after another.
+    """The policy in another process, which a task may hang or crash: `ask` for one after
+    another.
 
-    A limit is CPU time, so that a busy machine changes no verdict; on the clock a task has
-    `PATIENCE` times as much.  Raises OSError where a process cannot be forked and limited.
+    A limit is CPU time, so that a busy machine changes no verdict; on the clock a task
+    has `PATIENCE` times as much.  Raises OSError where a process cannot be forked and
+    limited.
 
-    A new process reads the file of the policy again, so all that was found would be of two policies
-    if the file changed.
+    A new process reads the file of the policy again, so all that was found would be of
+    two policies if the file changed.
     """
 
     def __init__(self, what, limit: float):
@@ -199,7 +208,8 @@ def failed(why):
 
 
 def _begin(what):
-    """Begin the process: what is printed goes to a file; allocating more raises MemoryError."""
+    """Begin the process: what is printed goes to a file; allocating more raises
+    MemoryError."""
     _subject.what = what
     with tempfile.TemporaryFile() as log:
         for stream in (1, 2):

@@ -1,8 +1,9 @@
 """What a policy promises, and what is rebuilt of it from its running kernels.
 
-A promise is *measured* where the policy says what is shown (`Policy.releases`, or instances of its
-own) and the measured interval holds it; *refuted* where the interval lies above it, where
-others see more than the declared releases, or where noise has another law.
+A promise is *measured* where the policy says what is shown (`Policy.releases`, or
+instances of its own) and the measured interval holds it; *refuted* where the interval
+lies above it, where others see more than the declared releases, or where noise has
+another law.
 """
 
 import contextlib
@@ -50,8 +51,9 @@ def promised(subject):
 
 
 def shown(subject):
-    """({kernel: read} of all that others see, private fields, own instances), as the policy
-    declares them or, where a kernel shows different numbers in turn, as its instances do."""
+    """({kernel: read} of all that others see, private fields, own instances), as the
+    policy declares them or, where a kernel shows different numbers in turn, as its
+    instances do."""
     policy = subject.policy
     own = tuple(subject.spec.measured())
     kernels = readers(policy.releases)
@@ -63,9 +65,9 @@ def shown(subject):
 
 
 def plans(subject, quick: bool):
-    """Rows with "what" and "plan", the arguments of `instance`: the policy's own instances, or its
-    example for a few rounds; other dimensions and budgets; whole short lives.  Optional: a long
-    run, its end, and where its noise is least."""
+    """Rows with "what" and "plan", the arguments of `instance`: the policy's own
+    instances, or its example for a few rounds; other dimensions and budgets; whole short
+    lives.  Optional: a long run, its end, and where its noise is least."""
     takes = subject.takes
     own = shown(subject)[2]
     found = {f"own instance {i + 1}": {"number": i} for i in range(len(own))} or {
@@ -85,8 +87,8 @@ def plans(subject, quick: bool):
 
 
 def odd_rounds(case):
-    """{(first, number of rounds)} of a long run that are looked at alone: its end, and where its
-    noise is least: noise that is used again is no noise there."""
+    """{(first, number of rounds)} of a long run that are looked at alone: its end, and
+    where its noise is least: noise that is used again is no noise there."""
     calls = Recorder(case).play(filler(case)).calls
     if not calls or not {law for call in calls for law, _ in call.clean} <= LAWS.keys():
         return set()
@@ -99,8 +101,8 @@ def odd_rounds(case):
 
 
 def instance(subject, number=None, told=None, rounds=None, start=0):
-    """The `AuditInstance` of a plan; rounds: None: until something is shown `RELEASES` times;
-    start: rounds that are played before."""
+    """The `AuditInstance` of a plan; rounds: None: until something is shown `RELEASES`
+    times; start: rounds that are played before."""
     policy = subject.made(**told) if told else subject.policy
     kernels, private, own = shown(subject)
     if not kernels:
@@ -140,7 +142,8 @@ def releases(case):
 
 
 def measured(subject, plan):
-    """The row of an instance that is rebuilt, with its interval and with what was played."""
+    """The row of an instance that is rebuilt, with its interval and with what was
+    played."""
     try:
         case = instance(subject, **plan)
         found = measure(case)
@@ -170,7 +173,8 @@ def measured(subject, plan):
 
 
 def draws_elsewhere(case) -> bool:
-    """Whether the first release without its noise still depends on draws: a secret coin, say."""
+    """Whether the first release without its noise still depends on draws: a secret coin,
+    say."""
     recorder = Recorder(case)
     seen = set()
     for seed in range(8):
@@ -180,8 +184,9 @@ def draws_elsewhere(case) -> bool:
 
 
 def law_chance(case, n: int = 20_000):
-    """p-value of many draws of the first release, of at most 100 numbers: how many fall into `BINS`
-    of their law, by Bonferroni; 0 where one value comes more than three times."""
+    """p-value of many draws of the first release, of at most 100 numbers: how many fall
+    into `BINS` of their law, by Bonferroni; 0 where one value comes more than three
+    times."""
     call = Recorder(case).play(filler(case)).calls[0]
     chances = [1.0]
     laws = {law for law, _ in call.clean}
@@ -199,8 +204,9 @@ def law_chance(case, n: int = 20_000):
 
 
 def asked(subject):
-    """The row on what the factory promises for the budgets `ASKED`: a guarantee that is typed by
-    hand does not follow the budget; noise that does not follow it leaves Params as they are."""
+    """The row on what the factory promises for the budgets `ASKED`: a guarantee that is
+    typed by hand does not follow the budget; noise that does not follow it leaves Params
+    as they are."""
     if "epsilon" not in subject.takes:
         return {"outcome": "not applicable"}
     made = [subject.made(epsilon=e) for e in ASKED]

@@ -1,20 +1,22 @@
 """Lower bounds on the privacy lost in ONE run, from many coins that are tossed inside it.
 
-Each of m canaries is one of two records, by a fair coin of its own.  Whoever sees the output
-guesses coins: all of them, or a number of guesses that was fixed beforehand.  Privacy makes right
-guesses rare, so many right ones refute it.
+Each of m canaries is one of two records, by a fair coin of its own.  Whoever sees the
+output guesses coins: all of them, or a number of guesses that was fixed beforehand.
+Privacy makes right guesses rare, so many right ones refute it.
 
-Let W be the number of right guesses among g.  Choose a canary at random, and for k <= g let
-    r_k = P(it is guessed, rightly, and W >= k),  h_k = P(it is guessed, wrongly, and W >= k).
-Were its coin the other way, the same output would hold one right guess less.  So r_(k+1) <= B(h_k),
-where B(x) = 1 - f(x) for the trade-off curve f (B is concave).  With tails q_k = P(W >= k) and F_k
-= sum over j >= k of P(W = j)(j - k):
+Let W be the number of right guesses among g.  Choose a canary at random, and for k <= g
+let
+    r_k = P(it is guessed, rightly, and W >= k),  h_k = P(it is guessed, wrongly, and W >=
+    k).
+Were its coin the other way, the same output would hold one right guess less.  So r_(k+1)
+<= B(h_k), where B(x) = 1 - f(x) for the trade-off curve f (B is concave).  With tails q_k
+= P(W >= k) and F_k = sum over j >= k of P(W = j)(j - k):
     m r_k = F_k + k q_k,  m h_k = (g - k) q_k - F_k,  F_k = F_(k+1) + q_(k+1).
-If q_c >= tau, all F_k and q_k with k < c are at least what the recursion in `_tail` gives, step
-by step; so q_c >= tau is refuted where q_0 would exceed 1.
-`pure_epsilon` and `gaussian_mu` have the curves of differential privacy and of normal noise.
-Source: Steinke, Nasr and Jagielski (2023) (one run); Mahloujifar, Melis and Chaudhuri (2025)
-(trade-off curves).
+If q_c >= tau, all F_k and q_k with k < c are at least what the recursion in `_tail`
+gives, step by step; so q_c >= tau is refuted where q_0 would exceed 1.
+`pure_epsilon` and `gaussian_mu` have the curves of differential privacy and of normal
+noise. Source: Steinke, Nasr and Jagielski (2023) (one run); Mahloujifar, Melis and
+Chaudhuri (2025) (trade-off curves).
 """
 
 from math import exp
@@ -40,8 +42,9 @@ LARGEST = 60.0  # no bound is looked for above this epsilon or mu
 
 
 class OneRun(NamedTuple):
-    """With confidence `level`, each of the two bounds: any mechanism loses `epsilon` at delta, one
-    with a Gaussian trade-off curve has mu >= `mu`, and so loses `gaussian` at delta.
+    """With confidence `level`, each of the two bounds: any mechanism loses `epsilon` at
+    delta, one with a Gaussian trade-off curve has mu >= `mu`, and so loses `gaussian` at
+    delta.
     """
 
     right: int
@@ -60,11 +63,14 @@ def audit(
     guesses: int,
     level: float = 0.95,
 ) -> OneRun:
-    """`OneRun` of scores (m,), large where the coin of a canary seems to be 1, and coins (m,).
+    """`OneRun` of scores (m,), large where the coin of a canary seems to be 1, and coins
+    (m,).
 
-    The `guesses` canaries with the largest |score| are guessed, 1 where the score is positive:
-    scores must be about 0 for want of information.  delta in [0, 1), level in (0, 1), guesses in
-    [1, m], fixed before the scores were seen.  Raises ValueError on anything else.
+    The `guesses` canaries with the largest |score| are guessed, 1 where the score is
+    positive:
+    scores must be about 0 for want of information.  delta in [0, 1), level in (0, 1),
+    guesses in [1, m], fixed before the scores were seen.  Raises ValueError on anything
+    else.
     """
     scores, m = need_array("scores", scores, ("m",)), len(scores)
     coins = need_indices("coins", coins, (m,), 2)
@@ -90,8 +96,8 @@ def pure_epsilon(
     delta: float,
     level: float = 0.95,
 ) -> float:
-    """Largest epsilon that so many right guesses refute at delta >= 0, by the trade-off curve of
-    all (epsilon, delta)-private mechanisms."""
+    """Largest epsilon that so many right guesses refute at delta >= 0, by the trade-off
+    curve of all (epsilon, delta)-private mechanisms."""
     delta = need_float("delta", delta, 0.0, 1.0, open_high=True)
 
     # of B(x) = min(delta + e^epsilon x, 1 - e^-epsilon (1 - delta - x))
@@ -106,7 +112,8 @@ def pure_epsilon(
 
 
 def gaussian_mu(right: int, guesses: int, canaries: int, level: float = 0.95) -> float:
-    """Largest mu at which so many right guesses refute the trade-off of N(0, 1) and N(mu, 1)."""
+    """Largest mu at which so many right guesses refute the trade-off of N(0, 1) and N(mu,
+    1)."""
     return _largest(
         right,
         guesses,
@@ -117,8 +124,8 @@ def gaussian_mu(right: int, guesses: int, canaries: int, level: float = 0.95) ->
 
 
 def _largest(right, guesses, canaries, level, inverse):
-    """The largest value in [0, LARGEST] that is refuted, by bisection; 0.0 if none is; inverse: of
-    B, increasing in its first argument, at the value that is its second."""
+    """The largest value in [0, LARGEST] that is refuted, by bisection; 0.0 if none is;
+    inverse: of B, increasing in its first argument, at the value that is its second."""
     m = need_int("canaries", canaries, 1)
     g = need_int("guesses", guesses, 1, m)
     right = need_int("right", right, 0, g)
@@ -146,13 +153,14 @@ def _tail(right, g, m, tau, inverse):
     return tail
 
 
-# --- streams with many canaries: each function plays ONE stream, in which every canary has one of
-# two records, by a coin of its own, and returns (scores, coins), as `audit` takes them
+# --- streams with many canaries: each function plays ONE stream, in which every canary
+# has one of two records, by a coin of its own, and returns (scores, coins), as `audit`
+# takes them
 
 
 def single(attack, canaries: int, rng: np.random.Generator):
-    """Every canary has an output of its own, which depends on nobody else: a message, a batch.
-    Scores are about the middle of the medians of `PILOT` outputs of each input."""
+    """Every canary has an output of its own, which depends on nobody else: a message, a
+    batch. Scores are about the middle of the medians of `PILOT` outputs of each input."""
 
     def seen(data, n):
         return attack.statistic(attack.mechanism(data, rng, n))
@@ -165,9 +173,9 @@ def single(attack, canaries: int, rng: np.random.Generator):
 
 
 def stream(policy, gap: int, direction, records, rng: np.random.Generator):
-    """Rounds (X (T, 2, d), R (T, 2)) and coins: every gap-th user, from the first on, is a canary
-    with the first of two records (x, r) for coin 1; the others have the contexts +-direction and
-    no reward."""
+    """Rounds (X (T, 2, d), R (T, 2)) and coins: every gap-th user, from the first on, is
+    a canary with the first of two records (x, r) for coin 1; the others have the contexts
+    +-direction and no reward."""
     T = policy.params.T
     d = policy.params.d
     coins = rng.integers(0, 2, T // gap)
@@ -180,8 +188,9 @@ def stream(policy, gap: int, direction, records, rng: np.random.Generator):
 
 
 def nodes(policy, gap: int, records, move, rng: np.random.Generator):
-    """Tree releases: the sum of <move, node> over the nodes that hold one canary and nobody else's
-    record, which are differences of released sums.  policy: a JDP-LinUCB; gap: a power of two."""
+    """Tree releases: the sum of <move, node> over the nodes that hold one canary and
+    nobody else's record, which are differences of released sums.  policy: a JDP-LinUCB;
+    gap: a power of two."""
     X, R, coins = stream(policy, gap, np.zeros(policy.params.d), records, rng)
     play = runs_of(policy, lambda s: s.release)
     _, (released,) = play((X, R), rng, 1, np.arange(1, len(X) + 1))
@@ -195,8 +204,8 @@ def nodes(policy, gap: int, records, move, rng: np.random.Generator):
 
 
 def actions(policy, gap: int, rng: np.random.Generator):
-    """Arms of others: how often users are told e_1 rather than -e_1 between a canary with e_1 and
-    reward +-1 and the next, less the same before it."""
+    """Arms of others: how often users are told e_1 rather than -e_1 between a canary with
+    e_1 and reward +-1 and the next, less the same before it."""
     first = np.eye(policy.params.d)[0]
     X, R, coins = stream(policy, gap, first, ((first, 1.0), (first, -1.0)), rng)
     (arms,) = playing(policy)((X, R), rng, 1)
@@ -213,8 +222,8 @@ def rates(
     repeats: int,
     seed: int,
 ):
-    """(share of right guesses (repeats,), bounds at level 0.95 (repeats,), alarms): of `single`
-    runs again and again; an alarm is a bound above what is promised."""
+    """(share of right guesses (repeats,), bounds at level 0.95 (repeats,), alarms): of
+    `single` runs again and again; an alarm is a bound above what is promised."""
     shares = np.empty(repeats)
     bounds = np.empty(repeats)
     for i, child in enumerate(np.random.SeedSequence(seed).spawn(repeats)):

@@ -1,11 +1,12 @@
 """Every private algorithm of the package under attack: as it is, and with faults planted.
 
-`targets` goes through the tables of all algorithms, so that none is forgotten; of each `audited`
-says what was claimed, proved and counted.
+`targets` goes through the tables of all algorithms, so that none is forgotten; of each
+`audited` says what was claimed, proved and counted.
 
-Faults are planted to see whether the attacks find them.  Parameters are changed under a guarantee
-that stays, or what is seen is made of two outputs.  Where bounds are opened, kernels that clip are
-replaced, too, in a copy of the algorithm that runs as plain Python (`recording.Interpreter`).
+Faults are planted to see whether the attacks find them.  Parameters are changed under a
+guarantee that stays, or what is seen is made of two outputs.  Where bounds are opened,
+kernels that clip are replaced, too, in a copy of the algorithm that runs as plain Python
+(`recording.Interpreter`).
 """
 
 from typing import Any, NamedTuple
@@ -55,7 +56,8 @@ class Target(NamedTuple):
 
     @property
     def attack(self):
-        """The function that gives the `audit.Attack`s on an instance, the strongest first."""
+        """The function that gives the `audit.Attack`s on an instance, the strongest
+        first."""
         return known(self.name).attacks
 
     @property
@@ -79,13 +81,15 @@ def targets() -> tuple[Target, ...]:
 
 
 def said(algorithm) -> str:
-    """Whose calibration it is: "paper" where its source claims something else than it gives."""
+    """Whose calibration it is: "paper" where its source claims something else than it
+    gives."""
     return CALIBRATIONS[algorithm.guarantee.claimed is not None]
 
 
 def measured(attack, delta: float, draws: int, seed: int) -> float:
-    """epsilon at delta of this pair from its measured moves over the measured noise, which has to
-    be normal: only sums with Gaussian or binomial noise have one, all others NaN."""
+    """epsilon at delta of this pair from its measured moves over the measured noise,
+    which has to be normal: only sums with Gaussian or binomial noise have one, all others
+    NaN."""
     if not isinstance(attack.statistic, along) or attack.sees not in NORMAL:
         return np.nan
     rngs = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
@@ -135,7 +139,8 @@ def audited(found, *, trials: int, seed: int, level: float):
 
 
 def strongest(table):
-    """The rows of `audited` with the largest bound for each instance, in the order of the table."""
+    """The rows of `audited` with the largest bound for each instance, in the order of the
+    table."""
     keys = ["algorithm", "calibration", "delta", "proved"]
     return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(
         drop=True
@@ -184,12 +189,13 @@ def figure(table):
     return fig
 
 
-# --- planted faults ----------------------------------------------------------------------------
+# --- planted faults
+# ----------------------------------------------------------------------------
 
 
 def half_noise(algorithm, variances: int = 4):
-    """The same policy or optimiser with half of all noise, a quarter of its variance, that is of
-    all noise bits; or with another fraction of it, one over `variances`."""
+    """The same policy or optimiser with half of all noise, a quarter of its variance,
+    that is of all noise bits; or with another fraction of it, one over `variances`."""
     fewer = changed(algorithm, BITS, lambda value: value // variances)
     return changed(fewer, SCALES, lambda value: value / np.sqrt(variances))
 
@@ -200,8 +206,8 @@ def unclipped(algorithm):
 
 
 def changed(algorithm, names, change):
-    """The same with change(value) in place of the parameters of these names, in nested tuples,
-    too."""
+    """The same with change(value) in place of the parameters of these names, in nested
+    tuples, too."""
 
     def part(name, value):
         if hasattr(value, "_fields"):
@@ -226,7 +232,8 @@ UNCLIPPED = {  # kernels that clip: what no longer does
 
 
 def out_of_domain(attack):
-    """The same attack with records `FAR` times too large, and a statistic that grows with them."""
+    """The same attack with records `FAR` times too large, and a statistic that grows with
+    them."""
     bounded = attack.sees == "message" and not isinstance(attack.statistic, along)
     seen = weighed if bounded else attack.statistic
     return attack._replace(a=_scaled(attack.a), b=_scaled(attack.b), statistic=seen)
@@ -255,8 +262,9 @@ def twice(attack):
 
 
 def reused(attack):
-    """The attack on two outputs from the same random numbers, about unknown data and about known
-    data, a; if nothing but this noise hides the former their difference tells."""
+    """The attack on two outputs from the same random numbers, about unknown data and
+    about known data, a; if nothing but this noise hides the former their difference
+    tells."""
 
     def output(data, seed):
         return attack.mechanism(data, np.random.default_rng(seed), 1)[0]
@@ -269,13 +277,14 @@ def reused(attack):
 
 
 def farthest(pairs: np.ndarray) -> np.ndarray:
-    """The largest distance between two numbers of a pair, (n,), for n pairs (n, 2, ...)."""
+    """The largest distance between two numbers of a pair, (n,), for n pairs (n, 2,
+    ...)."""
     return np.abs(pairs[:, 0] - pairs[:, 1]).reshape(len(pairs), -1).max(axis=1)
 
 
 def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]:
-    """{fault: bound of the strongest attack on it}, and {"far": the same on the honest algorithm,
-    with records far outside the universe}."""
+    """{fault: bound of the strongest attack on it}, and {"far": the same on the honest
+    algorithm, with records far outside the universe}."""
     algorithm = target.algorithm
     attack, *_ = target.attacks
     epsilon = algorithm.guarantee.epsilon

@@ -1,10 +1,10 @@
 """What all records in place of one let out, after one and the same public past.
 
-Two inputs are neighbours by the relation that the guarantee declares: "replace one record" (x, r),
-"replace one reward" (the contexts are public), or "add or remove one record" (a removed record is
-not learned from).  Records are taken from the corners of the universe, from what an `AuditInstance`
-adds, and from a thousand and a billion times too far away.  Nothing but the declared releases may
-depend on them.
+Two inputs are neighbours by the relation that the guarantee declares: "replace one
+record" (x, r), "replace one reward" (the contexts are public), or "add or remove one
+record" (a removed record is not learned from).  Records are taken from the corners of the
+universe, from what an `AuditInstance` adds, and from a thousand and a billion times too
+far away.  Nothing but the declared releases may depend on them.
 """
 
 from itertools import product
@@ -23,7 +23,8 @@ CHOSEN = {"peeled", "picks", "vertex"}
 
 
 class Seen(NamedTuple):
-    """What all candidates in place of one round's record let out, after one and the same past."""
+    """What all candidates in place of one round's record let out, after one and the same
+    past."""
 
     base: Any  # the run whose outcomes all others share
     # per call and part of it: (candidates, ...) released numbers, with the same noise
@@ -47,16 +48,19 @@ class Seen(NamedTuple):
         return np.hstack([part for which, part in self.parts() if which == law])
 
     def moves(self, numbers: np.ndarray) -> np.ndarray:
-        """(pairs, ...): how far two neighbours are apart in these numbers (candidates, ...)."""
+        """(pairs, ...): how far two neighbours are apart in these numbers (candidates,
+        ...)."""
         return numbers[self.pairs[:, 0]] - numbers[self.pairs[:, 1]]
 
     def distances(self) -> np.ndarray:
-        """(pairs,): how far all numbers move together, but for those that are chosen by others."""
+        """(pairs,): how far all numbers move together, but for those that are chosen by
+        others."""
         moves = (self.moves(part) for law, part in self.parts() if law not in CHOSEN)
         return np.sqrt(sum((D**2).sum(axis=1) for D in moves))
 
     def bounded(self, size: np.ndarray) -> bool:
-        """Whether records a billion times too large move no further than a thousand; size:
+        """Whether records a billion times too large move no further than a thousand;
+        size:
         (pairs,) distances."""
         kinds = self.kind[self.pairs].max(axis=1)
         far = [size[kinds == k].max(initial=0.0) for k in (1, 2)]
@@ -85,8 +89,8 @@ def filler(case) -> list[tuple[int, np.ndarray, float]]:
 
 
 def records(d: int):
-    """Candidate records (x, r): those inside the unit ball and [-1, 1], and a function of a size
-    for the same as far outside as it says.
+    """Candidate records (x, r): those inside the unit ball and [-1, 1], and a function of
+    a size for the same as far outside as it says.
 
     Directions: for d = 2 every 15 degrees, else the axes and all corners of the cube.
     """
@@ -116,7 +120,8 @@ def records(d: int):
 
 
 def corners_of(universe, d: int) -> np.ndarray:
-    """(n, d + 1) records on the corners of a `Universe`: axes and diagonals, extreme rewards."""
+    """(n, d + 1) records on the corners of a `Universe`: axes and diagonals, extreme
+    rewards."""
     ways = records(d)[0][:, :d]
     rewards = (max(universe.low, -1e6), min(universe.high, 1e6))
     if universe.offset:
@@ -131,9 +136,9 @@ def corners_of(universe, d: int) -> np.ndarray:
 
 
 def candidates(case, x=None):
-    """([(arm, x, r) or None: no record], kinds, (pairs, 2) of those that are neighbours); kinds: 0
-    near, 1 a thousand, 2 a billion times too large.  x: the public context, where rewards alone
-    are private."""
+    """([(arm, x, r) or None: no record], kinds, (pairs, 2) of those that are neighbours);
+    kinds: 0 near, 1 a thousand, 2 a billion times too large.  x: the public context,
+    where rewards alone are private."""
     relation = case.policy.guarantee.neighbours
     d = dimension(case.policy)
     if relation not in RELATIONS:
@@ -161,8 +166,8 @@ def candidates(case, x=None):
 
 
 def positions(case) -> list[tuple[int, Any]]:
-    """(round whose record is replaced, its public context or None): the first, one in the middle,
-    the last; where rewards alone are private for several contexts each."""
+    """(round whose record is replaced, its public context or None): the first, one in the
+    middle, the last; where rewards alone are private for several contexts each."""
     rounds = sorted({0, case.rounds // 2, case.rounds - 1})
     if case.policy.guarantee.neighbours != REPLACE_REWARD:
         return [(at, None) for at in rounds]
@@ -176,8 +181,8 @@ def positions(case) -> list[tuple[int, Any]]:
 
 
 def compare(run, base, at: int) -> None:
-    """Raises `Leak` where `run` shows more than its releases of the record of round `at`, in which
-    alone its records are not those of `base`."""
+    """Raises `Leak` where `run` shows more than its releases of the record of round `at`,
+    in which alone its records are not those of `base`."""
     if len(run.calls) != len(base.calls):
         raise Leak("the number of releases depends on a record")
     told = [[arms[t == at :] for t, arms in enumerate(one.arms)] for one in (run, base)]
@@ -191,8 +196,8 @@ def compare(run, base, at: int) -> None:
 
 
 def see(case, position, seed: int = 1) -> Seen:
-    """`Seen`: every candidate at this position.  Raises `Leak` if more than the releases depends on
-    it: their number, the advice to others, the public part of the state."""
+    """`Seen`: every candidate at this position.  Raises `Leak` if more than the releases
+    depends on it: their number, the advice to others, the public part of the state."""
     at, x = position
     recorder = Recorder(case)
     fixed = filler(case)

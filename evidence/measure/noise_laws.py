@@ -1,10 +1,11 @@
 """Every guarantee rebuilt from three things that are measured while an algorithm plays.
 
-(1) How far one record moves what is let out with the same noise, over corners of the universe
-and records far outside it; (2) in how many calls it does; (3) the noise that is drawn: its size and
-its law, that is shape, tails, and independence between numbers and between releases.  An
-independent route (`dp-accounting`, or a closed form of another source than the code's) turns them
-into epsilon.  `measure` does this for an `AuditInstance`; `LAWS` says which laws are known.
+(1) How far one record moves what is let out with the same noise, over corners of the
+universe and records far outside it; (2) in how many calls it does; (3) the noise that is
+drawn: its size and its law, that is shape, tails, and independence between numbers and
+between releases.  An independent route (`dp-accounting`, or a closed form of another
+source than the code's) turns them into epsilon.  `measure` does this for an
+`AuditInstance`; `LAWS` says which laws are known.
 """
 
 import functools
@@ -28,12 +29,13 @@ MODELS = "local", "shuffle", "joint", "central"
 class Measured(NamedTuple):
     """Movement, releases and noise of an algorithm, and what follows for its guarantee.
 
-    A promise that is right lies between `low` and `high`, a false alarm has a chance of a few times
-    `ALARM`; chance: the smallest p-value of the tests that the noise has the declared law, below
-    `ALARM` for a wrong one.
+    A promise that is right lies between `low` and `high`, a false alarm has a chance of a
+    few times `ALARM`; chance: the smallest p-value of the tests that the noise has the
+    declared law, below `ALARM` for a wrong one.
     """
 
-    # the largest distance that one record moves all releases together, with the same noise
+    # the largest distance that one record moves all releases together, with the same
+    # noise
     movement: float
     releases: int  # calls that this record enters
     low: float  # epsilon at the guarantee's delta
@@ -44,7 +46,8 @@ class Measured(NamedTuple):
 
 
 def verdict(guarantee, found: Measured):
-    """(True, False or None: more private than promised, words) of a promise beside a `Measured`."""
+    """(True, False or None: more private than promised, words) of a promise beside a
+    `Measured`."""
     epsilon = guarantee.epsilon
     if found.bounded == (epsilon == np.inf):
         said = (
@@ -77,8 +80,8 @@ UNBOUNDED = Measured(
 def measure(case) -> Measured:
     """`Measured` of an `AuditInstance`, whose guarantee should lie in its interval.
 
-    Raises `Leak` if others see more of a record than the declared releases, and `NotMeasured` where
-    relation, trust model or laws are not known here, or not together.
+    Raises `Leak` if others see more of a record than the declared releases, and
+    `NotMeasured` where relation, trust model or laws are not known here, or not together.
     """
     g = case.policy.guarantee
     if g.model not in MODELS:
@@ -126,9 +129,9 @@ def reach(case) -> float:
 
 
 def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True) -> float:
-    """p-value, by Bonferroni, of the test that all columns of z (n, m) have this law of SciPy and
-    are independent: shape (Kolmogorov and Smirnov), the largest draw, and the rank correlations of
-    the draws and of their sizes.
+    """p-value, by Bonferroni, of the test that all columns of z (n, m) have this law of
+    SciPy and are independent: shape (Kolmogorov and Smirnov), the largest draw, and the
+    rank correlations of the draws and of their sizes.
 
     error: by how much the distribution function may differ (counts are nearly normal).
     """
@@ -150,7 +153,8 @@ def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True)
 
 
 def unrelated(z: np.ndarray) -> float:
-    """p-value, by Bonferroni, of the test that no two columns of z (n, m) have correlated ranks."""
+    """p-value, by Bonferroni, of the test that no two columns of z (n, m) have correlated
+    ranks."""
     n, m = z.shape
     if m < 2:
         return 1.0
@@ -159,27 +163,30 @@ def unrelated(z: np.ndarray) -> float:
 
 
 def same_law(a: np.ndarray, b: np.ndarray) -> float:
-    """p-value of the test that rows (n, m) of whole numbers come as often in a as in b."""
+    """p-value of the test that rows (n, m) of whole numbers come as often in a as in
+    b."""
     counts = tallied(np.array([a, b]))
     counts = counts[:, counts.sum(axis=0) >= 10]
     return sps.chi2_contingency(counts).pvalue
 
 
-# Every law of noise: a function of (case, what is seen of one position: one `Seen` for every draw
-# of rounding, a dictionary for noise that is drawn once) that gives (low, high, chance).
+# Every law of noise: a function of (case, what is seen of one position: one `Seen` for
+# every draw of rounding, a dictionary for noise that is drawn once) that gives (low,
+# high, chance).
 
-# --- normal noise, and counts with binomial noise -------------------------------------------------
+# --- normal noise, and counts with binomial noise
+# -------------------------------------------------
 
 
 def normal(case, several, kept, law: str, n: int = 16_000):
-    """Normal noise of any covariance over all calls together, by its exact loss; counts with
-    independent binomial noise, whose tails are lighter, on the safe side.
+    """Normal noise of any covariance over all calls together, by its exact loss; counts
+    with independent binomial noise, whose tails are lighter, on the safe side.
 
-    The distance is Mahalanobis', in the covariance of the noise of all calls, exactly: for n draws
-    with sum of products S and any D (m,), D'C^-1 D / D'S^-1 D is chi-square with n - m + 1 degrees;
-    every pair has its share of `ALARM`.
-    Counts are rounded at random: `low` is the largest of six draws of rounding, `high` that of
-    their largest moves, entry by entry, which need not happen together.
+    The distance is Mahalanobis', in the covariance of the noise of all calls, exactly:
+    for n draws with sum of products S and any D (m,), D'C^-1 D / D'S^-1 D is chi-square
+    with n - m + 1 degrees; every pair has its share of `ALARM`.
+    Counts are rounded at random: `low` is the largest of six draws of rounding, `high`
+    that of their largest moves, entry by entry, which need not happen together.
     """
     delta = case.policy.guarantee.delta
     seen = several[0]
@@ -224,8 +231,8 @@ def normal_chance(white) -> float:
 
 
 def counts_chance(z, white) -> float:
-    """The same of counts, in their own coordinates, where their distribution function is nearly
-    normal (Berry and Esseen)."""
+    """The same of counts, in their own coordinates, where their distribution function is
+    nearly normal (Berry and Esseen)."""
     z = z[:, z.std(axis=0) > 0.0]
     gaps = np.diff(np.sort(z.round(9), axis=0), axis=0)
     step = np.where(gaps > 1e-9, gaps, np.inf).min(axis=0)
@@ -235,18 +242,20 @@ def counts_chance(z, white) -> float:
 
 
 def normal_epsilon(delta: float, mu: float) -> float:
-    """epsilon of normal noise at this sensitivity over noise, by the accountant library."""
+    """epsilon of normal noise at this sensitivity over noise, by the accountant
+    library."""
     from dp_accounting import get_epsilon_gaussian
 
     return 0.0 if mu == 0.0 else float(get_epsilon_gaussian(1.0 / mu, delta))
 
 
-# --- normal noise about one record drawn at random -----------------------------------------------
+# --- normal noise about one record drawn at random
+# -----------------------------------------------
 
 
 def sampled(case, several, kept):
-    """The promise lies between the exact loss of draws of one record and a few per cent above it
-    (Renyi accounting)."""
+    """The promise lies between the exact loss of draws of one record and a few per cent
+    above it (Renyi accounting)."""
     (seen,) = several
     p = case.policy.params
     delta = case.policy.guarantee.delta
@@ -279,9 +288,9 @@ def evenly_drawn(case) -> float:
 
 
 def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
-    """epsilon of steps draws of one record out of n, where all others move what is shown as far as
-    the one in question does or would: a mixture of two normals against one of them, by the
-    accountant library."""
+    """epsilon of steps draws of one record out of n, where all others move what is shown
+    as far as the one in question does or would: a mixture of two normals against one of
+    them, by the accountant library."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     one = pld.from_gaussian_mechanism(noise, sampling_prob=1.0 / n, **grid(1e-4, False))
@@ -294,15 +303,18 @@ def grid(step: float, pessimistic: bool) -> dict:
     return how | {"value_discretization_interval": step}
 
 
-# --- independent Laplace noise, and differences of two Wishart matrices ---------------------------
+# --- independent Laplace noise, and differences of two Wishart matrices
+# ---------------------------
 
 
 def pure(case, several, kept):
-    """Noise that is fresh in every call; the interval is 6.5 standard errors wide each way.
+    """Noise that is fresh in every call; the interval is 6.5 standard errors wide each
+    way.
 
-    At delta = 0 the losses of all numbers add up: of one pair of records in `low`, of the worst
-    pair of every part of the message in `high`.  Else Laplace losses are composed exactly, by the
-    accountant library, for the pairs with the largest sums of losses and of their squares.
+    At delta = 0 the losses of all numbers add up: of one pair of records in `low`, of the
+    worst pair of every part of the message in `high`.  Else Laplace losses are composed
+    exactly, by the accountant library, for the pairs with the largest sums of losses and
+    of their squares.
     """
     (seen,) = several
     delta = case.policy.guarantee.delta
@@ -345,8 +357,9 @@ def pure(case, several, kept):
 
 
 def pure_ends(parts, power: int, delta: float, reached: float):
-    """(low, high) for the pairs with the largest sums of losses to this power; parts: [(number of
-    the part of its call, losses (pairs, ...), their relative standard error)]."""
+    """(low, high) for the pairs with the largest sums of losses to this power; parts:
+    [(number of the part of its call, losses (pairs, ...), their relative standard
+    error)]."""
     totals = {}
     for j, terms, _ in parts:
         totals[j] = totals.get(j, 0.0) + (terms**power).sum(axis=1)
@@ -363,11 +376,12 @@ def pure_ends(parts, power: int, delta: float, reached: float):
 
 
 def wishart_scales(N: np.ndarray):
-    """(scales (nodes,), relative standard error, whether the noise is one-sided, chance) of noise N
-    (n, ..., d, d): u'Nu is c times the difference of two chi-squares with d + 1 degrees.
+    """(scales (nodes,), relative standard error, whether the noise is one-sided, chance)
+    of noise N (n, ..., d, d): u'Nu is c times the difference of two chi-squares with d +
+    1 degrees.
 
-    The difference of two Wishart_d(d+1, cI), of density proportional to exp(-tr/(2c)) each, loses
-    at most half the nuclear norm of the move over c.
+    The difference of two Wishart_d(d+1, cI), of density proportional to exp(-tr/(2c))
+    each, loses at most half the nuclear norm of the move over c.
     """
     n = len(N)
     d = N.shape[-1]
@@ -383,7 +397,8 @@ def wishart_scales(N: np.ndarray):
 
 
 def laplace_epsilon(ratios, delta: float, pessimistic: bool) -> float:
-    """epsilon at delta > 0 of Laplace noise that hides moves of these ratios to its scale."""
+    """epsilon at delta > 0 of Laplace noise that hides moves of these ratios to its
+    scale."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     if not ratios.max() < 1e3:
@@ -401,14 +416,15 @@ def laplace_epsilon(ratios, delta: float, pessimistic: bool) -> float:
 
 
 def composed(losses, times, delta: float) -> float:
-    """epsilon at delta of independent privacy losses, distributions of the accountant library, of
-    each so many."""
+    """epsilon at delta of independent privacy losses, distributions of the accountant
+    library, of each so many."""
     several = [one.self_compose(int(n)) for one, n in zip(losses, times, strict=True)]
     whole = functools.reduce(lambda a, b: a.compose(b), several) if several else None
     return whole.get_epsilon_for_delta(delta) if several else 0.0
 
 
-# --- peeling, and choices of a vertex -------------------------------------------------------------
+# --- peeling, and choices of a vertex
+# -------------------------------------------------------------
 
 
 def moved(seen: Seen, kept, find):
@@ -422,7 +438,8 @@ def moved(seen: Seen, kept, find):
 
 
 def peeling(case, several, kept):
-    """Laplace noise of one scale, fresh for every pick and value that is shown, composed."""
+    """Laplace noise of one scale, fresh for every pick and value that is shown,
+    composed."""
     found = list(moved(several[0], kept, peeling_noise))
     times = [s for _, (*_, s, _) in found]
     delta = case.policy.guarantee.delta
@@ -436,8 +453,8 @@ def peeling(case, several, kept):
 
 
 def picks_epsilon(ratios, times, delta: float) -> float:
-    """epsilon at delta of so many picks and values of each ratio, move/scale.  A pick loses at most
-    twice the ratio (Dwork and Roth 2014, Claim 3.9), a value the ratio."""
+    """epsilon at delta of so many picks and values of each ratio, move/scale.  A pick
+    loses at most twice the ratio (Dwork and Roth 2014, Claim 3.9), a value the ratio."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     pure = [
@@ -452,9 +469,9 @@ def picks_epsilon(ratios, times, delta: float) -> float:
 
 
 def peeling_noise(call, n: int = 8000):
-    """(low, high) of the noise scale of one call of peeling, how many entries it shows, and the
-    chance.  The scale is read off the values; the picks must then have the law of fresh noise of
-    that scale."""
+    """(low, high) of the noise scale of one call of peeling, how many entries it shows,
+    and the chance.  The scale is read off the values; the picks must then have the law of
+    fresh noise of that scale."""
     names = [law for law, _ in call.clean]
     rows = np.arange(n)[:, None]
     seen = dict(zip(names, recording.fresh_draws(call, n, 5), strict=True))
@@ -474,7 +491,8 @@ def peeling_noise(call, n: int = 8000):
 
 
 def picked(scores: np.ndarray, s: int, n: int, rng) -> np.ndarray:
-    """(n, s): where the largest scores are, with fresh Laplace noise of scale 1 for every pick."""
+    """(n, s): where the largest scores are, with fresh Laplace noise of scale 1 for every
+    pick."""
     left = np.tile(scores, (n, 1))
     picks = []
     for _ in range(s):
@@ -484,8 +502,9 @@ def picked(scores: np.ndarray, s: int, n: int, rng) -> np.ndarray:
 
 
 def vertex(case, several, kept, law: str):
-    """Noisy choices of a vertex: the losses range/scale of all choices that one record enters, by
-    concentrated privacy: loss^2/2; for Gumbel noise, which is range-bounded, loss^2/8."""
+    """Noisy choices of a vertex: the losses range/scale of all choices that one record
+    enters, by concentrated privacy: loss^2/2; for Gumbel noise, which is range-bounded,
+    loss^2/8."""
     found = list(moved(several[0], kept, partial(vertex_noise, law=law)))
     ends = []
     delta = case.policy.guarantee.delta
@@ -499,11 +518,12 @@ def vertex(case, several, kept, law: str):
 
 
 def vertex_noise(call, law: str, n: int = 20_000):
-    """(low, high) of the scale of the noise of one call, in units of the scores; the chance.
+    """(low, high) of the scale of the noise of one call, in units of the scores; the
+    chance.
 
-    The largest of -<scores, v>, with noise, is chosen, at v = -e_1, ..., -e_d, e_1, ..., e_d.  With
-    scores (size, 0, ..., 0) that is -e_1 where size/scale exceeds a threshold of the noise, whose
-    law is that of many draws.
+    The largest of -<scores, v>, with noise, is chosen, at v = -e_1, ..., -e_d, e_1, ...,
+    e_d.  With scores (size, 0, ..., 0) that is -e_1 where size/scale exceeds a threshold
+    of the noise, whose law is that of many draws.
     """
     rng = np.random.default_rng(5)
     d = call.clean[0][1].size
@@ -539,13 +559,14 @@ def vertex_law(law: str, n: int, d: int, rng) -> np.ndarray:
     return getattr(rng, law)(size=(n, 2 * d))
 
 
-# --- generalized Gaussian noise -------------------------------------------------------------------
+# --- generalized Gaussian noise
+# -------------------------------------------------------------------
 
 
 def smooth(case, several, kept, law: str, n: int = 4000):
-    """Generalized Gaussian noise, in independent calls or in the dyadic blocks of prefix sums, by
-    concentrated privacy, from the moves in l_q and the noise of l_r: rho adds up over calls,
-    kappa (move/scale)^2/2 each (Bassily, Guzman and Nandi 2021)."""
+    """Generalized Gaussian noise, in independent calls or in the dyadic blocks of prefix
+    sums, by concentrated privacy, from the moves in l_q and the noise of l_r: rho adds up
+    over calls, kappa (move/scale)^2/2 each (Bassily, Guzman and Nandi 2021)."""
     (seen,) = several
     p = case.policy.params
     delta = case.policy.guarantee.delta
@@ -561,8 +582,9 @@ def smooth(case, several, kept, law: str, n: int = 4000):
 
 
 def split(law: str, numbers: np.ndarray, calls: int) -> np.ndarray:
-    """(..., calls, d): what every call adds, by itself: numbers (..., calls * d); of prefix sums,
-    divided by (number of terms + 1), what the dyadic blocks that end at 1, 2, 3, ... add."""
+    """(..., calls, d): what every call adds, by itself: numbers (..., calls * d); of
+    prefix sums, divided by (number of terms + 1), what the dyadic blocks that end at 1,
+    2, 3, ... add."""
     each = numbers.reshape(*numbers.shape[:-1], calls, -1)
     if law != "prefix":
         return each
@@ -573,7 +595,8 @@ def split(law: str, numbers: np.ndarray, calls: int) -> np.ndarray:
 
 
 def sizes(z: np.ndarray, r: np.ndarray):
-    """((calls, 2) ends of 1/(mean of |z|_r^2/d), chance) for noise z (n, calls, d) of exponent r:
+    """((calls, 2) ends of 1/(mean of |z|_r^2/d), chance) for noise z (n, calls, d) of
+    exponent r:
     the squared norm is gamma, shares are beta, calls are independent."""
     n, calls, d = z.shape
     squares = np.linalg.norm(z, r, axis=2) ** 2
@@ -600,13 +623,14 @@ def concentrated(rho: float, delta: float) -> float:
     return accountant.get_epsilon(delta)
 
 
-# --- few values -----------------------------------------------------------------------------------
+# --- few values
+# -----------------------------------------------------------------------------------
 
 
 def values(case, several, kept):
-    """One of a few values, drawn afresh in every call (randomised response, the exponential
-    mechanism): the log ratios of their counted chances add up over the calls.  Pair and values are
-    chosen by other draws than those that are counted."""
+    """One of a few values, drawn afresh in every call (randomised response, the
+    exponential mechanism): the log ratios of their counted chances add up over the calls.
+     Pair and values are chosen by other draws than those that are counted."""
     if case.policy.guarantee.delta > 0.0:
         raise NotMeasured("few values are measured at delta = 0 alone")
     (seen,) = several
@@ -630,7 +654,8 @@ def tallied(draws: np.ndarray) -> np.ndarray:
 
 
 def both_ways(a, b, n: int = 20_000) -> np.ndarray:
-    """((low, high) of the loss of a against b, the same of b against a), from n draws of calls."""
+    """((low, high) of the loss of a against b, the same of b against a), from n draws of
+    calls."""
     drawn = [
         recording.fresh_rows(call, n + n // 4, [17, i]) for i, call in enumerate((a, b))
     ]

@@ -1,13 +1,15 @@
-"""A private algorithm played as plain Python, with the kernels recorded that let something out.
+"""A private algorithm played as plain Python, with the kernels recorded that let
+something out.
 
-`Interpreter` copies the functions of an algorithm: in the copies every kernel is plain Python, and
-the kernels that an `AuditInstance` names are stood in for by a recorder.  Nothing else changes: no
-module is written to.  The recorder runs a kernel once on copies of its arguments, with a generator
-that is the same in every call, and keeps the numbers that come out: they differ by what a record
-moves.  Then it runs it in earnest.  When the same rounds are played again with one record replaced,
-the recorder puts the first run's outcomes in place: both runs have the same public past, so
-whatever differs comes from the record.  In every round other users ask for advice, too, on many
-contexts and on copies of the state.
+`Interpreter` copies the functions of an algorithm: in the copies every kernel is plain
+Python, and the kernels that an `AuditInstance` names are stood in for by a recorder.
+Nothing else changes: no module is written to.  The recorder runs a kernel once on copies
+of its arguments, with a generator that is the same in every call, and keeps the numbers
+that come out: they differ by what a record moves.  Then it runs it in earnest.  When the
+same rounds are played again with one record replaced, the recorder puts the first run's
+outcomes in place: both runs have the same public past, so whatever differs comes from the
+record.  In every round other users ask for advice, too, on many contexts and on copies of
+the state.
 """
 
 import functools
@@ -48,11 +50,13 @@ class NotMeasured(ValueError):
     """What cannot be measured, and why."""
 
 
-# --- generators ---------------------------------------------------------------------------------
+# --- generators
+# ---------------------------------------------------------------------------------
 
 
 class ExtremeRng(np.random.Generator):
-    """A generator whose exponentials are a million times too large, to reach extreme states."""
+    """A generator whose exponentials are a million times too large, to reach extreme
+    states."""
 
     def standard_exponential(self, *size):
         """A million times too large."""
@@ -72,7 +76,8 @@ class RecordingRng:
 
 
 def law_of(methods: set[str]) -> str:
-    """The law of noise that draws by these methods have; `NotMeasured` if none is known."""
+    """The law of noise that draws by these methods have; `NotMeasured` if none is
+    known."""
     for law, known in DRAWN.items():
         if methods <= known:
             return law
@@ -84,7 +89,8 @@ def is_generator(a) -> bool:
     return isinstance(a, np.random.Generator | RecordingRng)
 
 
-# --- interpreted copies -------------------------------------------------------------------------
+# --- interpreted copies
+# -------------------------------------------------------------------------
 
 
 def uncompiled(kernel):
@@ -94,7 +100,8 @@ def uncompiled(kernel):
 
 @functools.cache
 def is_own(name: str, file) -> bool:
-    """Whether the module in this file is the package's or the policy's author's: no library's."""
+    """Whether the module in this file is the package's or the policy's author's: no
+    library's."""
     if name.partition(".")[0] == "companion":
         return True
     return bool(file) and not any(
@@ -103,7 +110,8 @@ def is_own(name: str, file) -> bool:
 
 
 class Interpreter:
-    """Maps functions, and tuples with functions, to copies in which all kernels are plain Python.
+    """Maps functions, and tuples with functions, to copies in which all kernels are plain
+    Python.
 
     instead: {kernel: the function in its place}.  Numba's kernels cannot call those.
     """
@@ -164,11 +172,13 @@ class _Space(dict):
 
 PLAIN = Interpreter()  # in which no kernel is recorded
 
-# --- trees of arrays ----------------------------------------------------------------------------
+# --- trees of arrays
+# ----------------------------------------------------------------------------
 
 
 def copied(tree, rng=None):
-    """The same nested tuple with copies of its arrays, and another generator if one is given."""
+    """The same nested tuple with copies of its arrays, and another generator if one is
+    given."""
     if isinstance(tree, np.ndarray):
         return tree.copy()
     if isinstance(tree, tuple):  # a named one, too
@@ -189,7 +199,8 @@ def arrays(tree) -> list[np.ndarray]:
 
 
 def public(state, private_fields, path: str = "") -> list[np.ndarray]:
-    """Copies of a state's numbers, but for the fields that are named, as in "x" or "V.exact"."""
+    """Copies of a state's numbers, but for the fields that are named, as in "x" or
+    "V.exact"."""
     if path in private_fields:
         return []
     if not isinstance(state, tuple):
@@ -202,7 +213,8 @@ def public(state, private_fields, path: str = "") -> list[np.ndarray]:
     return [a for part in parts for a in part]
 
 
-# --- recorded runs ------------------------------------------------------------------------------
+# --- recorded runs
+# ------------------------------------------------------------------------------
 
 
 class Call(NamedTuple):
@@ -235,7 +247,8 @@ class Run(NamedTuple):
 
 
 class Recorder:
-    """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a `Run`."""
+    """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a
+    `Run`."""
 
     def __init__(self, case):
         self.case = case
@@ -301,14 +314,15 @@ class Recorder:
         return outcome[0]
 
     def _released(self, kernel, read, args, rng):
-        """[(law, numbers)] that a call on copies of its arguments shows with this generator."""
+        """[(law, numbers)] that a call on copies of its arguments shows with this
+        generator."""
         copy = copied(args, rng)
         parts = read(self.copies.plain(kernel)(*copy), *copy)
         return [(law, np.array(a, dtype=float)) for law, a in parts]
 
     def _numbers(self, kernel, read, args):
-        """[(law, numbers)] with the same noise in every call, of `VALUES` many draws; where no law
-        is declared it is that of the kernel's draws."""
+        """[(law, numbers)] with the same noise in every call, of `VALUES` many draws;
+        where no law is declared it is that of the kernel's draws."""
         if kernel not in self.laws:
             rng = RecordingRng()
             told = [law for law, _ in self._released(kernel, read, args, rng)]
@@ -337,10 +351,11 @@ class Recorder:
         return [(law or self.laws[kernel], a) for law, a in clean]
 
     def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
-        """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the script.
+        """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the
+        script.
 
-        Every round, advice and update get streams of their own, so that runs with different records
-        share all draws that no recorded kernel makes.
+        Every round, advice and update get streams of their own, so that runs with
+        different records share all draws that no recorded kernel makes.
         """
         self.script = script
         self.asking = False
@@ -385,7 +400,8 @@ class Recorder:
         )
 
     def _advice(self, s, x, rng, others):
-        """(arm of a user with context x (d,) in all rows, *arms of the others) in state s."""
+        """(arm of a user with context x (d,) in all rows, *arms of the others) in state
+        s."""
         policy = self.policy
         d = getattr(self.policy.params, "d", 1)
         K = getattr(policy.params, "K", 3)
@@ -401,7 +417,8 @@ class Recorder:
         return tuple(arms)
 
     def _learn(self, s, records, seed):
-        """State of an optimiser after the records: step by step; by a batch method all at once."""
+        """State of an optimiser after the records: step by step; by a batch method all at
+        once."""
         o = self.policy
         if o.step is None:
             X, Y = (np.array([r[i] for r in records], dtype=float) for i in (1, 2))
@@ -415,7 +432,8 @@ class Recorder:
 
 
 def begin(case, generator, policy=None):
-    """The state in which the case begins; an optimiser's may hold noise that was drawn for it."""
+    """The state in which the case begins; an optimiser's may hold noise that was drawn
+    for it."""
     if case.initial_state is not None:
         return copied(case.initial_state)
     policy = policy or case.policy
@@ -424,8 +442,9 @@ def begin(case, generator, policy=None):
 
 
 def _let_out(parts, mine, before) -> dict[int, np.ndarray]:
-    """{number of an array: copy} of those of `mine` that show a part: also where the release equals
-    what the array held before.  What is chosen from ("peeling", "scores") is not shown."""
+    """{number of an array: copy} of those of `mine` that show a part: also where the
+    release equals what the array held before.  What is chosen from ("peeling", "scores")
+    is not shown."""
     found = {}
     for i, a in enumerate(mine):
         laws = [law for law, b in parts if np.shares_memory(a, b)]
@@ -437,8 +456,10 @@ def _let_out(parts, mine, before) -> dict[int, np.ndarray]:
 
 
 def replayed(calls, first, rng):
-    """[[numbers of every part] of every call], made once more with rng, where arrays hold `first`:
-    [(array, content)]; what no recorded kernel changes, a counter say, holds what it held."""
+    """[[numbers of every part] of every call], made once more with rng, where arrays hold
+    `first`:
+    [(array, content)]; what no recorded kernel changes, a counter say, holds what it
+    held."""
     for a, content in first:
         a[...] = content
     found = []
@@ -452,8 +473,9 @@ def replayed(calls, first, rng):
 
 
 def joint_noise(case, run: Run, law: str, n: int, seed: int) -> np.ndarray:
-    """(n, m) draws of the noise of all calls together, without their mean, in the order in which
-    they were made, with the noise that an optimiser draws before the first record."""
+    """(n, m) draws of the noise of all calls together, without their mean, in the order
+    in which they were made, with the noise that an optimiser draws before the first
+    record."""
     laws = [name for call in run.calls for name, _ in call.clean]
 
     def once(rng):
@@ -478,8 +500,8 @@ def centred(z: np.ndarray) -> np.ndarray:
 
 
 def fresh_draws(call: Call, n: int, seed, scores: np.ndarray | None = None):
-    """[(n, ...) fresh outcomes of every part] of one call; scores: from which it chooses, in place
-    of its own, which are its first part."""
+    """[(n, ...) fresh outcomes of every part] of one call; scores: from which it chooses,
+    in place of its own, which are its first part."""
     args = copied(call.args)
     rng = np.random.default_rng(seed)
     if scores is not None:

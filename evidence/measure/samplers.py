@@ -1,7 +1,7 @@
 """Every sampler of the package in one table: its law, its scale for a budget, its cost.
 
-Noise is calibrated to (epsilon, delta), that of the pure ones to epsilon, at sensitivity s = 1 in
-the norm that stands with the sampler.
+Noise is calibrated to (epsilon, delta), that of the pure ones to epsilon, at sensitivity
+s = 1 in the norm that stands with the sampler.
 """
 
 import time
@@ -34,8 +34,8 @@ COLUMNS = (
 def everything(epsilon: float, delta: float, rng: np.random.Generator):
     """A tuple (name, norm, scale, tail, shape, draw) for every sampler at this budget.
 
-    draw(a) adds noise to an array, or fills it with that of many streams' sums; what only chooses
-    leaves it as it is.
+    draw(a) adds noise to an array, or fills it with that of many streams' sums; what only
+    chooses leaves it as it is.
     """
     c = 1.0 / epsilon
     sigma = privacy.gaussian_scale(epsilon, delta)
@@ -116,8 +116,8 @@ def bits_for(epsilon: float, delta: float) -> int:
 
 
 def measured(shape, draw):
-    """(size that one number in a thousand exceeds, NaN where nothing is shown; nanoseconds per
-    number of the array) of a sampler."""
+    """(size that one number in a thousand exceeds, NaN where nothing is shown;
+    nanoseconds per number of the array) of a sampler."""
     a = np.zeros(shape)
     seen = []
     seconds = []
@@ -137,7 +137,8 @@ def samplers(epsilon: float, delta: float, rng: np.random.Generator):
     """(DataFrame with a row per sampler, bits of the binomial over those of its normal
     approximation).
 
-    All are calibrated to the budget at sensitivity 1 in their own norm: the pure ones to epsilon.
+    All are calibrated to the budget at sensitivity 1 in their own norm: the pure ones to
+    epsilon.
     """
     rows = [(*s[:4], *measured(*s[4:])) for s in everything(epsilon, delta, rng)]
     normal = privacy.gaussian_scale(epsilon, delta, STEP) ** 2 / (0.25 * 0.75)

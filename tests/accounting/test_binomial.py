@@ -32,7 +32,8 @@ def fresh_cache():
 
 
 def exact_deltas(shift, bits, p):
-    """delta at EPSILONS for one shift in Z^n, by the whole product law: both directions."""
+    """delta at EPSILONS for one shift in Z^n, by the whole product law: both
+    directions."""
     far = max(map(abs, shift))
     x = np.arange(-far, bits + far + 1)
     here = np.ones(1)
@@ -168,11 +169,13 @@ def test_the_epsilon_of_many_bits_is_found_at_any_size():
         assert found == 0.0 or less > delta
 
 
-# --- several releases ---------------------------------------------------------------------------
+# --- several releases
+# ---------------------------------------------------------------------------
 
 
 def exact_adaptive_delta(epsilon, first, second, choose):
-    """Exact hockey-stick of two one-entry releases; the second's shift is choose(first result)."""
+    """Exact hockey-stick of two one-entry releases; the second's shift is choose(first
+    result)."""
     n1, p1, s1 = first
     n2, p2 = second
     y1 = np.arange(-n1, 2 * n1 + 1)
@@ -253,8 +256,9 @@ def test_a_law_on_one_number_proves_nothing():
 
 
 def test_a_shift_that_ends_inside_a_block_takes_the_whole_block():
-    """Blocks of 2, each step rises by 0.01 more than r; a shift of 3 reaches two blocks back: 6
-    steps with the block that it ends in.  The loss is largest about 0: Phi(0.03) - Phi(-0.03)."""
+    """Blocks of 2, each step rises by 0.01 more than r; a shift of 3 reaches two blocks
+    back: 6 steps with the block that it ends in.  The loss is largest about 0: Phi(0.03)
+    - Phi(-0.03)."""
     z = np.array([-9.0, -8.9, -8.8, 0.0, 0.1])
     found = binomial.shortfall(z, np.full(4, 0.51), 2, 0.5, 3)
     assert found == pytest.approx(2.0 * ndtr(0.03) - 1.0)

@@ -1,4 +1,5 @@
-"""Calibration against published values, an independent library, and brute force over inputs."""
+"""Calibration against published values, an independent library, and brute force over
+inputs."""
 
 import mpmath
 import numpy as np
@@ -92,7 +93,8 @@ def test_classical_formula_is_refused_where_it_is_not_proved():
 
 
 def records(universe, n, rng, d):
-    """n records (x, y) of a universe, most of them on its boundary, some in special position."""
+    """n records (x, y) of a universe, most of them on its boundary, some in special
+    position."""
     inner = d if universe == "ball" else d - 1
     u = rng.standard_normal((n, inner))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
@@ -161,7 +163,8 @@ def test_amplification_by_shuffling_is_the_published_bound():
     assert several == sorted(several)
 
 
-# --- concentrated and Gaussian privacy ----------------------------------------------------------
+# --- concentrated and Gaussian privacy
+# ----------------------------------------------------------
 
 
 def test_mu_and_rho_of_the_spec():
@@ -226,7 +229,8 @@ def test_a_node_more_where_the_horizon_reaches_a_power_of_two():
         assert privacy.tree_levels(2**k) == k + 1
 
 
-# --- small budgets, and the private side ---------------------------------------------------------
+# --- small budgets, and the private side
+# ---------------------------------------------------------
 
 
 def true_delta(epsilon, sigma):
@@ -241,7 +245,8 @@ def true_delta(epsilon, sigma):
 
 
 def budgets_at_random(n, lowest, highest):
-    """n budgets, uniform in logarithms: epsilon between the two, delta in [1e-100, 0.9]."""
+    """n budgets, uniform in logarithms: epsilon between the two, delta in [1e-100,
+    0.9]."""
     rng = np.random.default_rng(5)
     epsilons = 10.0 ** rng.uniform(np.log10(lowest), np.log10(highest), n)
     return zip(
@@ -269,13 +274,15 @@ def test_gaussian_noise_never_spends_more_than_was_asked():
 
 
 def stable_log_delta(rho, epsilon, order):
-    """log of the delta of rho-zCDP at one order: exact up to rounding errors of its terms."""
+    """log of the delta of rho-zCDP at one order: exact up to rounding errors of its
+    terms."""
     a = np.asarray(order) + 1.0
     return order * (a * rho - epsilon) - order * np.log1p(1.0 / order) - np.log1p(order)
 
 
 def test_rho_of_small_budgets_never_overspends():
-    """Upper bounds on the delta of an order hold for every order, and one is found by a grid."""
+    """Upper bounds on the delta of an order hold for every order, and one is found by a
+    grid."""
     for epsilon, delta in [*SMALL, (1e-6, 1e-30), *budgets_at_random(150, 1e-9, 1e-4)]:
         rho = privacy.zcdp_rho(epsilon, delta)
         centre = max((epsilon - rho) / (2.0 * rho), 1e-3)

@@ -70,7 +70,8 @@ def test_the_price_of_trust_is_a_mark_for_every_model_that_plays():
 def close_race(mean=10.0):
     """(finals of a leader, finals of a rival): the difference is three standard errors.
 
-    In ten repetitions it is -1 in the mean, with deviations of 1: 1 / sqrt(10 / 9 / 10) = 3.
+    In ten repetitions it is -1 in the mean, with deviations of 1: 1 / sqrt(10 / 9 / 10) =
+    3.
     """
     return np.full(20, mean), np.full(20, mean + 1.0) + np.tile([1.0, -1.0], 10)
 
@@ -84,7 +85,8 @@ def race():
 
 
 def test_a_win_is_shown_in_one_setting_and_not_among_a_hundred_that_are_looked_at():
-    """t with 9 degrees: 2.3 at 5 % and 4.8 at 0.05 %; settings without the paper count as looks."""
+    """t with 9 degrees: 2.3 at 5 % and 4.8 at 0.05 %; settings without the paper count as
+    looks."""
     s = race()
     others = [setting(ssp=run("local", 5.0))] * 99
     assert contest.record([s], ["lplr"], "local") == ([s], 0, 1)

@@ -1,4 +1,5 @@
-"""Worlds of the arena, and worlds of people: nobody comes twice, a fitted one has their moments."""
+"""Worlds of the arena, and worlds of people: nobody comes twice, a fitted one has their
+moments."""
 
 import numpy as np
 import pytest

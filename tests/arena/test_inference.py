@@ -1,7 +1,7 @@
 """One rule of inference: what it calls better where nothing is, in simulations.
 
-Each share of errors is bounded by its nominal rate plus five standard errors: false alarms of a
-correct rule are below 1e-6.  Seeds are fixed.
+Each share of errors is bounded by its nominal rate plus five standard errors: false
+alarms of a correct rule are below 1e-6.  Seeds are fixed.
 """
 
 import numpy as np
@@ -17,9 +17,10 @@ EQUAL = {  # laws of positive regrets with mean 1
 
 
 def errors(law, n_reps=20, policies=10):
-    """Shares of draws in which the rule errs where no policy is better than random play, whose
-    regrets vary less: the leader is judged better than random play; it is judged better than some
-    rival; an interval of a ratio that was not chosen does not contain 1."""
+    """Shares of draws in which the rule errs where no policy is better than random play,
+    whose regrets vary less: the leader is judged better than random play; it is judged
+    better than some rival; an interval of a ratio that was not chosen does not contain
+    1."""
     rng = np.random.default_rng(0)
     wrong = np.zeros(3)
     for _ in range(DRAWS):

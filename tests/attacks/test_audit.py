@@ -1,4 +1,5 @@
-"""The audit finds planted violations, and does not accuse correct mechanisms too often."""
+"""The audit finds planted violations, and does not accuse correct mechanisms too
+often."""
 
 import numpy as np
 import pytest
@@ -107,7 +108,8 @@ def test_correct_mechanisms_are_rarely_accused(level, trials):
 
 
 def test_the_half_that_is_counted_takes_no_part_in_the_choice():
-    """The first two calls, of which the event is chosen, show 0 and 1; the others nothing."""
+    """The first two calls, of which the event is chosen, show 0 and 1; the others
+    nothing."""
     calls = []
 
     def forgetful(x, rng, n):
@@ -197,7 +199,8 @@ def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
 
 
 def test_each_of_the_two_ends_has_half_of_the_error():
-    """The bit itself, at level 0.9: all of 20 hits, none of 20, each end with tail 0.05."""
+    """The bit itself, at level 0.9: all of 20 hits, none of 20, each end with tail
+    0.05."""
 
     def told(x, rng, n):
         return np.full(n, x)

@@ -49,7 +49,8 @@ def test_the_attack_on_the_first_label_changes_it_alone():
 
 
 def test_nodes_of_the_first_record_hold_it_alone():
-    """Without noise every one of the three sums is the record's own; the move tells them apart."""
+    """Without noise every one of the three sums is the record's own; the move tells them
+    apart."""
     policy = jdp_linucb(2, 7, epsilon=np.inf, delta=0.1)
     a = (np.array([1.0, 0.0]), 1.0)
     b = (np.zeros(2), 0.0)

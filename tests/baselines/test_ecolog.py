@@ -16,7 +16,8 @@ def test_width_before_any_data_by_hand():
 
 
 def into_ball(V, z, S):
-    """Projection of z on the ball of radius S in the norm of V, by bisection in its eigenbasis."""
+    """Projection of z on the ball of radius S in the norm of V, by bisection in its
+    eigenbasis."""
     if np.linalg.norm(z) <= S:
         return z
     size, Q = np.linalg.eigh(V)

@@ -1,4 +1,5 @@
-"""The lasso bandit of Bastani and Bayati: its forced rounds, its two lassos, and that it learns."""
+"""The lasso bandit of Bastani and Bayati: its forced rounds, its two lassos, and that it
+learns."""
 
 import numpy as np
 import pytest
@@ -45,7 +46,8 @@ def test_both_lassos_satisfy_their_optimality_conditions():
 
 
 def test_defaults_by_their_source():
-    """q = 1, h = 5, both penalties 0.05; a round's penalty is 0.05 sqrt((log t + log d)/t)."""
+    """q = 1, h = 5, both penalties 0.05; a round's penalty is 0.05 sqrt((log t + log
+    d)/t)."""
     policy = fl.forced_lasso(2, 2)
     p = policy.params
     assert (p.forced, p.gap, p.penalty_forced, p.penalty_all) == (1, 5, 0.05, 0.05)
@@ -81,7 +83,8 @@ def test_the_arm_is_the_one_that_its_products_choose():
 
 
 def test_an_arm_at_exactly_half_the_gap_is_a_candidate():
-    """Forced estimates 1 and 0.5, gap 1: the second arm stays, and the other lasso prefers it."""
+    """Forced estimates 1 and 0.5, gap 1: the second arm stays, and the other lasso
+    prefers it."""
     policy = fl.forced_lasso(1, 2, gap=1.0)
     p = policy.params
     s = policy.init(policy.params)

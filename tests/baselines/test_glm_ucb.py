@@ -1,4 +1,5 @@
-"""GLM-UCB against a twin written from the paper, its width by hand; the GLM bandits together."""
+"""GLM-UCB against a twin written from the paper, its width by hand; the GLM bandits
+together."""
 
 import math
 
@@ -22,7 +23,8 @@ from companion.private_glm.environments import world
     [("logistic", None, 46.7378089976), ("probit", 18.4, 269.8150081349)],
 )
 def test_width_by_hand(link, kappa, width):
-    """2 L kappa sqrt(3 + 2 ln(1 + 2/3)) sqrt(6 ln(6 2000/0.01)) at d = 3, T = 2000, S = 1."""
+    """2 L kappa sqrt(3 + 2 ln(1 + 2/3)) sqrt(6 ln(6 2000/0.01)) at d = 3, T = 2000, S =
+    1."""
     assert glm_ucb(3, 2000, link=link, kappa=kappa).params.width == pytest.approx(
         width,
         1e-10,
@@ -37,7 +39,8 @@ LINKS = {  # mean, and its logarithm
 
 @pytest.mark.parametrize("link", LINKS)
 def test_against_a_twin(link):
-    """Refit from zero in every round by SciPy; lambda = d as ridge and as penalty; small width."""
+    """Refit from zero in every round by SciPy; lambda = d as ridge and as penalty; small
+    width."""
     n = 120
     mean, log_mean = LINKS[link]
     policy = glm_ucb(3, n, link=link, theta_bound=2.0)
@@ -71,7 +74,8 @@ def test_against_a_twin(link):
     assert np.linalg.norm(theta) > 0.3
 
 
-# --- what holds for every bandit for generalized linear rewards ---------------------------------
+# --- what holds for every bandit for generalized linear rewards
+# ---------------------------------
 
 
 def test_clipped_rewards_are_counted():
@@ -83,7 +87,8 @@ def test_clipped_rewards_are_counted():
 
 
 def test_a_form_that_rounding_made_negative_counts_as_zero():
-    """Of long contexts (1e8) most are: a root of one is no number, and no number is never best."""
+    """Of long contexts (1e8) most are: a root of one is no number, and no number is never
+    best."""
     X = 1e8 * np.eye(2)[::-1]
     theta = np.array([2.0, 1.0])
     wrong = -np.eye(2)
@@ -116,7 +121,8 @@ def index_by_index(link, theta, A_inv, width, X):
 @pytest.mark.parametrize("link", range(3))
 @pytest.mark.parametrize("size", [1e-9, 0.3, 1.0, 8.0])
 def test_means_and_forms_that_are_left_out_never_change_the_arm(link, size):
-    """Scores from the middle of the link to its flat ends, widths from none to far above it."""
+    """Scores from the middle of the link to its flat ends, widths from none to far above
+    it."""
     rng = np.random.default_rng(5)
     kernel = ucb.optimistic_mean
     for i in range(150):

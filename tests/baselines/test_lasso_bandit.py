@@ -44,7 +44,8 @@ def test_arms_are_random_before_the_first_fit_and_greedy_between_fits():
 
 
 def test_defaults_by_their_formulas():
-    """alpha_t = 2 sqrt((4 log t + 2 log d)/t): at t = d = 16 it is 2 sqrt(6 log(16)/16)."""
+    """alpha_t = 2 sqrt((4 log t + 2 log d)/t): at t = d = 16 it is 2 sqrt(6
+    log(16)/16)."""
     p = lasso_bandit(16, 100).params
     assert level(p, 16) == pytest.approx(2.0393341, rel=1e-7)
     assert (p.penalty, p.every, p.tolerance) == (1.0, 1, 1e-8)

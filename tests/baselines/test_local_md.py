@@ -87,7 +87,8 @@ def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
 
 
 def test_gradients_are_clipped_by_the_corrected_noise_alone():
-    """At theta = (50, 0), x = e_1: 2 (50 - 0.5) = 99 against L = 6.4; the mean with a small one."""
+    """At theta = (50, 0), x = e_1: 2 (50 - 0.5) = 99 against L = 6.4; the mean with a
+    small one."""
     X = np.array([[1.0, 0.0], [0.0, 1.0]])
     Y = np.array([0.5, -0.5])
     far = np.array([50.0, 0.0])
@@ -100,7 +101,8 @@ def test_gradients_are_clipped_by_the_corrected_noise_alone():
 
 
 def test_every_phase_has_records_of_its_own():
-    """The first record of every phase is read, and the first one that is left over is not."""
+    """The first record of every phase is read, and the first one that is left over is
+    not."""
     n = 60
     X, Y = records(n)
     o = md.local_md(3, n, epsilon=np.inf, step_scale=100.0, **OPTIONS)
@@ -117,8 +119,9 @@ def test_every_phase_has_records_of_its_own():
 def test_constants_by_hand():
     """d = 7, n = 400, p = 1.5, epsilon = 2, delta = 0.01, r = 2, L = 6.4.
 
-    eta = 4/6.4 min(1/sqrt 200, 2/sqrt(7 log 100 (1 + log 7))) = 0.0441942; phase 1: epsilon 1,
-    n = 200, b = floor sqrt(200/log 7) = 10, T = 400, sigma = 640 sqrt(7^(1/3) log 100)/10; phase 2:
+    eta = 4/6.4 min(1/sqrt 200, 2/sqrt(7 log 100 (1 + log 7))) = 0.0441942; phase 1:
+    epsilon 1, n = 200, b = floor sqrt(200/log 7) = 10, T = 400, sigma = 640 sqrt(7^(1/3)
+    log 100)/10; phase 2:
     epsilon 1/2, n = 100, b = 7, T = 204; steps fall by 16, radii are 2 L eta n/2.
     """
     p = md.local_md(
@@ -141,7 +144,8 @@ def test_constants_by_hand():
     # the second term
     assert p.eta[0] == pytest.approx(0.625 * 0.1 / 9.745008 / 16, rel=1e-5)
     assert p.batch[0] == 11  # sqrt(7/0.05) = 11.8
-    # exact noise: n_1 = 500, b = 21, T = 566, so 25 passes of 23 batches; mu(1, 1/1000) = 0.388401
+    # exact noise: n_1 = 500, b = 21, T = 566, so 25 passes of 23 batches; mu(1, 1/1000) =
+    # 0.388401
     p = md.local_md(3, 1000, epsilon=1.0, **OPTIONS, step_scale=100.0).params
     assert (p.batch[0], p.steps[0]) == (21, 566)
     assert p.sigma[0] == pytest.approx(

@@ -47,9 +47,11 @@ def test_corrected_noise_spends_the_budget_and_a_small_lipschitz_constant_more()
 
 
 def test_printed_constants_by_hand():
-    """d = 4, n = 100, delta = 0.01, r = 2, L = 6.4: sqrt(d log 100) = 4.29193 < sqrt n = 10.
+    """d = 4, n = 100, delta = 0.01, r = 2, L = 6.4: sqrt(d log 100) = 4.29193 < sqrt n =
+    10.
 
-    eta = r/(L n 10) = 1/3200, at epsilon = 0.1 r/(L n 42.9193); sigma = L sqrt(8 log 100).
+    eta = r/(L n 10) = 1/3200, at epsilon = 0.1 r/(L n 42.9193); sigma = L sqrt(8 log
+    100).
     """
     printed = OPTIONS | {"calibration": "paper", "delta": 0.01}
     p = sgd.noisy_sgd(4, 100, epsilon=1.0, **printed).params
@@ -77,7 +79,8 @@ def test_a_budget_beyond_the_orders_of_the_accountant_is_refused():
 
 @pytest.mark.parametrize("n", [100, 1000, 2000])
 def test_the_accountant_lies_between_two_others(n):
-    """Above the central limit of random draws, below the library's bound for the same sampling."""
+    """Above the central limit of random draws, below the library's bound for the same
+    sampling."""
     accounting = pytest.importorskip("dp_accounting")
     noise = math.sqrt(8 * math.log(n)) / 2
     delta = 1 / n
@@ -97,7 +100,8 @@ def test_the_accountant_lies_between_two_others(n):
 
 
 def test_a_step_profile_is_that_of_the_exact_mixture():
-    """Quadrature: (1 - g) N(u) + g N(a) against (1 - g) N(u) + g N(b) at the worst a, b, u."""
+    """Quadrature: (1 - g) N(u) + g N(a) against (1 - g) N(u) + g N(b) at the worst a, b,
+    u."""
     g = 0.1
     noise = 1.5
     z = np.linspace(-20, 20, 200_001)
@@ -117,6 +121,7 @@ def test_a_step_profile_is_that_of_the_exact_mixture():
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_every_step_is_counted(steps):
-    """One record that is drawn for sure: the bound exceeds the exact one of so many Gaussians."""
+    """One record that is drawn for sure: the bound exceeds the exact one of so many
+    Gaussians."""
     exact = pr.gaussian_epsilon(1e-3, 2.0, math.sqrt(steps))
     assert exact < sgd.composed(1e-3, 1, 2.0, steps) < 1.25 * exact

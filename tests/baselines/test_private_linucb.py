@@ -1,4 +1,5 @@
-"""The private LinUCBs: noise, guarantees, ridge regression on noisy statistics, refusals."""
+"""The private LinUCBs: noise, guarantees, ridge regression on noisy statistics,
+refusals."""
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from companion.kernels.mechanisms import statistics_size
 
 
 def one_arm(n, d=3, seed=0):
-    """A stream in which there is nothing to choose, so that the exact statistics are known."""
+    """A stream in which there is nothing to choose, so that the exact statistics are
+    known."""
     X, R, _ = stream(n, K=1, d=d, seed=seed)
     return X, R, np.einsum("ti,tj->ij", X[:, 0], X[:, 0]), X[:, 0].T @ R[:, 0]
 
@@ -31,7 +33,8 @@ def packed(G, b):
 
 
 def looks_standard(z, level=1e-7):
-    """Sum of squares of independent standard normals: two-sided, false alarms 2 * level."""
+    """Sum of squares of independent standard normals: two-sided, false alarms 2 *
+    level."""
     total = np.sum(np.square(z))
     n = np.size(z)
     return level < chi2.cdf(total, n) and level < chi2.sf(total, n)
@@ -185,7 +188,8 @@ def test_printed_noise_bits_by_hand():
 
 
 def test_batch_of_the_policy_has_the_moments_of_its_messages():
-    """At 5.5 standard errors (4e-8 each); kernels/test_mechanisms.py compares the laws."""
+    """At 5.5 standard errors (4e-8 each); kernels/test_mechanisms.py compares the
+    laws."""
     policy = sdp_linucb(2, 20, epsilon=10.0, delta=0.1, batch=20)
     X, R, G, b = one_arm(20, d=2)
     p = policy.params
@@ -200,7 +204,8 @@ def test_batch_of_the_policy_has_the_moments_of_its_messages():
     variance = (private.RANGE / p.g) ** 2 * (noise + (rest * (1 - rest)).sum(0))
     assert (np.abs(draws.mean(0) - packed(G, b)) < 5.5 * np.sqrt(variance / N)).all()
     assert (np.abs(draws.var(0) / variance - 1) < 5.5 * np.sqrt(2.2 / N)).all()
-    # What the width assumes of one user and coordinate is the noise bits' share of that variance.
+    # What the width assumes of one user and coordinate is the noise bits' share of that
+    # variance.
     assert p.sigma**2 * 20 == pytest.approx((private.RANGE / p.g) ** 2 * noise)
 
 
@@ -245,14 +250,16 @@ def test_the_model_changes_only_at_the_end_of_a_batch():
 
 @pytest.mark.parametrize("k", [1, 3, 6])
 def test_a_power_of_two_of_rounds_has_a_level_more(k):
-    """2^k - 1 rounds have k levels; at 2^k the noise is sqrt((k + 1)/k) times as large."""
+    """2^k - 1 rounds have k levels; at 2^k the noise is sqrt((k + 1)/k) times as
+    large."""
     budget = {"epsilon": 1.0, "delta": 0.1}
     before, at = (jdp_linucb(2, T, **budget).params.sigma for T in (2**k - 1, 2**k))
     assert at / before == pytest.approx(np.sqrt((k + 1) / k))
 
 
 def test_the_last_round_of_a_power_of_two_has_one_node():
-    """Round 8 of 8 completes the block of all rounds: of four rows the last one alone is live."""
+    """Round 8 of 8 completes the block of all rounds: of four rows the last one alone is
+    live."""
     X, R, _, _ = one_arm(8)
     _, s = run(jdp_linucb(3, 8, epsilon=1.0, delta=0.1), X, R)
     assert s.nodes.any(axis=1).tolist() == [False, False, False, True]

@@ -1,4 +1,5 @@
-"""Figures are reproducible to the byte, described, carry their data, and lose no label."""
+"""Figures are reproducible to the byte, described, carry their data, and lose no
+label."""
 
 import base64
 import io

@@ -1,8 +1,10 @@
-"""The papers' numbers were read twice: each `published.json` against a reading made without it.
+"""The papers' numbers were read twice: each `published.json` against a reading made
+without it.
 
-`tests/<room>/transcription.json` holds numbers as the paper prints them, as text, and says under
-`read_in` where each part was read. The reading of FLIPHAT's figures starts from the same recovered
-record as `published.json`, since the paper prints no table: it finds slips of copying only.
+`tests/<room>/transcription.json` holds numbers as the paper prints them, as text, and
+says under `read_in` where each part was read. The reading of FLIPHAT's figures starts
+from the same recovered record as `published.json`, since the paper prints no table: it
+finds slips of copying only.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""One figure runs again from the notebook alone, and what it does not need is left out."""
+"""One figure runs again from the notebook alone, and what it does not need is left
+out."""
 
 import json
 from pathlib import Path

@@ -56,7 +56,8 @@ def test_without_records_it_says_what_to_do():
 
 
 def record(*intervals, bound=False):
-    """The record, as the lock has it, of a claim that each interval lies between 0 and 10."""
+    """The record, as the lock has it, of a claim that each interval lies between 0 and
+    10."""
     claim = Page("fliphat").claim("c", "theorem", "Sentence.", "Section 1", bound=bound)
     for i, ends in enumerate(intervals):
         claim.row(f"row {i}", Interval(sum(ends) / 2, *ends), low=0.0, high=10.0)

@@ -1,4 +1,5 @@
-"""Every sentence of every paper stands once, with a verdict or a reason; no claim is missing."""
+"""Every sentence of every paper stands once, with a verdict or a reason; no claim is
+missing."""
 
 import re
 
@@ -15,8 +16,8 @@ LABEL = re.compile(
 
 
 def numbers(told):
-    """{counter: sorted numbers}: "Lemma 3.2" counts under "3" where all kinds of a section share a
-    counter, else under "Lemma 3"; "Table 2" counts under "Table"."""
+    """{counter: sorted numbers}: "Lemma 3.2" counts under "3" where all kinds of a
+    section share a counter, else under "Lemma 3"; "Table 2" counts under "Table"."""
     found = {}
     for place in [s["place"] for s in told["sentences"]] + told["assumed"]:
         if match := LABEL.match(place):

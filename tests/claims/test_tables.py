@@ -159,7 +159,8 @@ def test_a_mean_without_errors_must_lie_within_a_tenth():
 
 
 def test_a_difference_is_counted_in_joint_standard_errors():
-    """Ours: mean 10, error 1; theirs: mean 9, error sqrt(3): the difference is half of 2."""
+    """Ours: mean 10, error 1; theirs: mean 9, error sqrt(3): the difference is half of
+    2."""
     (z,) = tables.beside([["a", 9.0, 3.0**0.5, np.array([9.0, 11.0])]])["z"]
     assert z == pytest.approx(0.5)
     (z,) = tables.beside([["a", 11.0, 0.0, np.array([9.0, 11.0])]])["z"]

@@ -1,6 +1,8 @@
-"""FLIPHAT's worlds, and the exact simulation of one step, have the laws that they promise.
+"""FLIPHAT's worlds, and the exact simulation of one step, have the laws that they
+promise.
 
-False alarms: Kolmogorov-Smirnov tests are at 1e-7, z tests at 5.5 standard errors; fixed seeds.
+False alarms: Kolmogorov-Smirnov tests are at 1e-7, z tests at 5.5 standard errors; fixed
+seeds.
 """
 
 import numpy as np
@@ -48,8 +50,8 @@ def test_it_has_the_law_of_simulate(rewards, phi, n):
 
 
 def test_reused_noise_comes_back_one_place_later():
-    """With no data a pick is the argmax of its unit noise; values have fresh noise.  With a single
-    release nothing can come back: the law is that of fresh noise."""
+    """With no data a pick is the argmax of its unit noise; values have fresh noise.  With
+    a single release nothing can come back: the law is that of fresh noise."""
     p = one_step().params._replace(l1_radius=np.inf)
     s = init(p, 0)
     rng = np.random.default_rng(2)

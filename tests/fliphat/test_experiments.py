@@ -1,4 +1,5 @@
-"""The paper's settings, and the errors of N-IHT, against the kernels called one by one."""
+"""The paper's settings, and the errors of N-IHT, against the kernels called one by
+one."""
 
 import numpy as np
 import pytest
@@ -56,8 +57,9 @@ def test_every_setting_and_budget_has_the_regret_of_its_own_policy():
 
 
 def test_the_exact_loss_of_signs_by_hand():
-    """One sign of u = 2 log(3/2), log 2 in all: right with 1 - (2/3)^2/2 = 7/9, so that delta is
-    7/9 - (2/9) exp(epsilon); a policy's u is half its sensitivity over its noise."""
+    """One sign of u = 2 log(3/2), log 2 in all: right with 1 - (2/3)^2/2 = 7/9, so that
+    delta is 7/9 - (2/9) exp(epsilon); a policy's u is half its sensitivity over its
+    noise."""
     u = 2 * np.log(1.5)
     delta = 7 / 9 - 2 / 9 * 2.0
     assert experiments.epsilon_of_signs(u, 1, delta) == pytest.approx(np.log(2.0))
@@ -92,8 +94,8 @@ def test_moments_of_the_largest_of_a_few_normals():
 
 
 def test_one_step_under_greedy_play():
-    """E[x x'beta] of the greedy arm, by simulation, and the regret of a round; 6 standard errors
-    in each of 7 numbers."""
+    """E[x x'beta] of the greedy arm, by simulation, and the regret of a round; 6 standard
+    errors in each of 7 numbers."""
     env = autoregressive(3, pad([1.0, 0.8, 0.6], 6), phi=0.6)
     theta, change, lost = experiments.one_step_fixed_point(env, 4)
     assert change < 1e-12
@@ -113,13 +115,15 @@ def test_one_step_under_greedy_play():
 
 
 def test_a_root_by_hand():
-    """z = 1 solves 5/4 - sqrt(36 z) - z/4 + 5 z^(1/4) = 0; z = 16 solves it with 10 and 2."""
+    """z = 1 solves 5/4 - sqrt(36 z) - z/4 + 5 z^(1/4) = 0; z = 16 solves it with 10 and
+    2."""
     assert experiments.zcdp_root(1.25, np.exp(-36.0)) == pytest.approx(1.0, rel=1e-9)
     assert experiments.zcdp_root(10.0, np.exp(-16.0)) == pytest.approx(16.0, rel=1e-9)
 
 
 def test_the_budget_of_twice_the_regret_without_noise_by_hand():
-    """Half-way, in logarithms, from 2 to 8; an end of the range where it is not in between."""
+    """Half-way, in logarithms, from 2 to 8; an end of the range where it is not in
+    between."""
     half = np.sqrt(2.0)
     budget = experiments.doubling_budget
     regret = np.array([[64.0, 8.0 * half, 8.0 / half, 4.0]])
@@ -146,7 +150,8 @@ def test_a_root_where_the_logarithm_is_not_a_square_by_hand():
 
 
 def test_many_steps_hide_the_missing_factor():
-    """One step by the parameters of the policy itself; the least number by a search of its own."""
+    """One step by the parameters of the policy itself; the least number by a search of
+    its own."""
     setting = {"sparsity": 10, "delta": 0.01, "x_max": np.sqrt(2 * np.log(400))}
     options = {
         "sparsity": 10,

@@ -1,4 +1,5 @@
-"""FLIPHAT and its residual variant: the algorithm, its calibration, what is released, refusals.
+"""FLIPHAT and its residual variant: the algorithm, its calibration, what is released,
+refusals.
 
 False alarms of statistical tests have chance 1e-7; seeds are fixed.
 """
@@ -27,7 +28,8 @@ def paper(epsilon=1.0, d=400, T=20_000, **changes):
 
 
 def stream(n, d, K=2, seed=1):
-    """X (n, K, d) normal, R (n, K) = X[..., 0] - X[..., 1] / 2 with normal noise of 0.1."""
+    """X (n, K, d) normal, R (n, K) = X[..., 0] - X[..., 1] / 2 with normal noise of
+    0.1."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, K, d))
     return X, X[:, :, 0] - 0.5 * X[:, :, 1] + 0.1 * rng.standard_normal((n, K))
@@ -61,7 +63,8 @@ def fixed(policy, rows, rewards, seed=0, noise=True):
 
 @pytest.mark.parametrize("changes", [{}, {"b_max": 1.0, "noise": 0.05, "x_max": 0.5}])
 def test_the_chapters_plain_version_plays_the_same_arms(changes):
-    """Without noise, several steps a release; the second case clips rewards and projects."""
+    """Without noise, several steps a release; the second case clips rewards and
+    projects."""
     options = {
         "epsilon": np.inf,
         "delta": 0.01,
@@ -84,7 +87,8 @@ def test_the_chapters_plain_version_plays_the_same_arms(changes):
 
 
 def peel_twin(v, s, xi, rng):
-    """Algorithm 3 with its noise vectors written out; the same draws in the same order."""
+    """Algorithm 3 with its noise vectors written out; the same draws in the same
+    order."""
     picks = []
     out = np.zeros(len(v))
     for _ in range(s):
@@ -219,8 +223,9 @@ def test_a_hundred_thousand_picks_take_linear_time():
 
 
 def test_factors_by_hand():
-    """One pick at r = log 2: losses +-2r and +-r, right with 4/5 and 2/3, together 8/15 at log 8;
-    at epsilon = log 4 that leaves 8/15 (1 - 4/8) = 4/15.  Huge budgets: 3 k picks add up."""
+    """One pick at r = log 2: losses +-2r and +-r, right with 4/5 and 2/3, together 8/15
+    at log 8; at epsilon = log 4 that leaves 8/15 (1 - 4/8) = 4/15.  Huge budgets: 3 k
+    picks add up."""
     assert module.composition_delta(np.log(4.0), 1, np.log(2.0)) == pytest.approx(4 / 15)
     assert module.noise_multiplier(1, np.log(4.0), 4 / 15) == pytest.approx(
         1 / np.log(2.0)
@@ -242,8 +247,10 @@ def test_factors_by_hand():
 
 
 def test_noise_scales_by_hand():
-    """Four rows, eta = 1/2, x_max = 3, b_max = 2, R = 10: a row moves the first gradient step by
-    4 (1/2) 3 (10)/4 = 15, later ones by 4 (1/2) 3 (16)/4 = 24; printed: (1/2)(16)/4 = 2."""
+    """Four rows, eta = 1/2, x_max = 3, b_max = 2, R = 10: a row moves the first gradient
+    step by
+    4 (1/2) 3 (10)/4 = 15, later ones by 4 (1/2) 3 (16)/4 = 24; printed: (1/2)(16)/4 =
+    2."""
     rest = {"eta": 0.5, "x_max": 3.0, "b_max": 2.0, "R": np.array([10.0])}
     rest |= {"iterations": np.array([3])}
     scales = module.noise_scales
@@ -265,8 +272,9 @@ def test_noise_scales_by_hand():
 
 
 def test_published_constants_and_defaults():
-    """x_max = sqrt(2 log d), R = x_max b_max + sqrt(2 log(1 + n)), M = floor(0.16 log(1 + n b^2));
-    at b = 3 and n = 128 the last is floor(0.16 log 1153) = floor(1.128), at n = 64 floor(1.017)."""
+    """x_max = sqrt(2 log d), R = x_max b_max + sqrt(2 log(1 + n)), M = floor(0.16 log(1 +
+    n b^2)); at b = 3 and n = 128 the last is floor(0.16 log 1153) = floor(1.128), at n =
+    64 floor(1.017)."""
     p = paper().params
     # no step up to n = 32, then exactly one
     assert p.iterations.tolist() == [0] * 6 + [1] * 8
@@ -330,8 +338,8 @@ SMALL = {"min_rows": 0, "eta": 0.3, "x_clip": 0.7, "residual_clip": 1.3}
 
 
 def movements(policy, user, size=1e3):
-    """Largest move of a coordinate of every release when the record of round `user` is replaced by
-    another far outside the universe, corner by corner."""
+    """Largest move of a coordinate of every release when the record of round `user` is
+    replaced by another far outside the universe, corner by corner."""
     rng = np.random.default_rng(1)
     found = []
     rows = rng.choice([0.1, -0.1], (127, D))

@@ -1,4 +1,5 @@
-"""The general attack: its streams, its statistic, its trials, and what a run says aloud."""
+"""The general attack: its streams, its statistic, its trials, and what a run says
+aloud."""
 
 import judged
 import numpy as np
@@ -64,7 +65,8 @@ def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(
     tmp_path,
     monkeypatch,
 ):
-    """Arms by which the statistic was fitted are drawn from other seeds than those that count."""
+    """Arms by which the statistic was fitted are drawn from other seeds than those that
+    count."""
     seeds = []
     counted = []
     fit = attack.fitted

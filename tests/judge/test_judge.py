@@ -1,4 +1,5 @@
-"""The judge's parts: loading, checks, the child process, the report, the command, the template."""
+"""The judge's parts: loading, checks, the child process, the report, the command, the
+template."""
 
 import json
 import subprocess
@@ -24,7 +25,8 @@ def whole(tmp_path_factory):
     return load(judged.written(tmp_path_factory.mktemp("template"), "whole"))
 
 
-# --- loading --------------------------------------------------------------------------------------
+# --- loading
+# --------------------------------------------------------------------------------------
 
 
 def test_a_file_a_module_a_function_and_a_policy_are_found(whole):
@@ -86,7 +88,8 @@ def test_a_factory_that_wants_two_arms_keeps_the_contract():
     checks.rows(make)
 
 
-# --- what is promised -----------------------------------------------------------------------------
+# --- what is promised
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,8 @@ def test_noise_that_is_left_out_now_and_then_has_another_law(tmp_path, whole):
     assert odd < 1e-7 < sound
 
 
-# --- the child process ----------------------------------------------------------------------------
+# --- the child process
+# ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -159,7 +163,8 @@ def test_a_file_that_is_written_to_meanwhile_is_not_judged(tmp_path):
         child.ask(measuring.promised)
 
 
-# --- the report -----------------------------------------------------------------------------------
+# --- the report
+# -----------------------------------------------------------------------------------
 
 PROMISE = {
     "part": "promise",
@@ -235,7 +240,8 @@ def test_an_error_is_shown_once_and_what_was_played_is_said():
         assert f"  {played}\n" in str(found)
 
 
-# --- a whole judgement ----------------------------------------------------------------------------
+# --- a whole judgement
+# ----------------------------------------------------------------------------
 
 
 def test_the_command_writes_a_template_a_report_and_the_exit_code(

@@ -1,7 +1,7 @@
 """Policies of strangers: some leak, some are sound, some are broken; each gets its word.
 
-All are one of three small policies with a few lines changed: noisy sums of r x (local), a trusted
-server that counts in batches, and one that counts in a tree.
+All are one of three small policies with a few lines changed: noisy sums of r x (local), a
+trusted server that counts in batches, and one that counts in a tree.
 """
 
 import pytest

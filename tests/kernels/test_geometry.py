@@ -81,7 +81,8 @@ def test_euclidean_factors_by_hand():
 
 
 def test_records_outside_are_counted_all_of_them():
-    """A long context, a large label and one of each sign: three of four; p = 1, so q = inf."""
+    """A long context, a large label and one of each sign: three of four; p = 1, so q =
+    inf."""
     X = np.array([[2.0, 0.0], [0.5, 0.5], [1.0, 1.0], [0.0, 0.0]])
     Y = np.array([0.0, 3.0, 0.5, -3.0])
     A = np.empty((4, 2))

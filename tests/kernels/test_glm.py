@@ -1,4 +1,5 @@
-"""Links against SciPy, losses against differences, the Newton fit against SciPy's minimiser."""
+"""Links against SciPy, losses against differences, the Newton fit against SciPy's
+minimiser."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Every loop against NumPy; projection in a norm against its optimality conditions and SciPy."""
+"""Every loop against NumPy; projection in a norm against its optimality conditions and
+SciPy."""
 
 import numpy as np
 import pytest
@@ -142,7 +143,8 @@ def test_jacobi_against_numpy():
         np.testing.assert_allclose(rows.T @ np.diag(np.diag(D)) @ rows, A, atol=1e-12)
 
 
-# --- the lasso's descent, which comes to an end and says whether it converged -----------------
+# --- the lasso's descent, which comes to an end and says whether it converged
+# -----------------
 
 
 def solved(G, c, penalty, tolerance=1e-12):
@@ -181,7 +183,8 @@ def test_a_slow_descent_stops_and_says_so():
 
 
 def played(policy, apart, rewards):
-    """State after 40 rounds of two features that differ by `apart` times a normal variable."""
+    """State after 40 rounds of two features that differ by `apart` times a normal
+    variable."""
     rng = np.random.default_rng(1)
     x = rng.standard_normal((40, 2))
     z = x[:, 1:].copy()

@@ -1,7 +1,7 @@
 """Samplers against their exact laws.
 
-Every bound fails a correct sampler with chance below 1e-6: tests of a law are at `ALARM`, no test
-makes more than ten, and means are compared at `SIGMAS` standard errors.
+Every bound fails a correct sampler with chance below 1e-6: tests of a law are at `ALARM`,
+no test makes more than ten, and means are compared at `SIGMAS` standard errors.
 """
 
 import math
@@ -57,7 +57,8 @@ def test_no_noise_at_scale_zero():
 
 
 def test_symmetric_noise_is_isotropic_in_the_frobenius_geometry():
-    """<Z, A> is N(0, sigma^2 ||A||_F^2) for every symmetric A, and orthogonal A are independent."""
+    """<Z, A> is N(0, sigma^2 ||A||_F^2) for every symmetric A, and orthogonal A are
+    independent."""
     rng = np.random.default_rng(3)
     Z = several(
         20_000,
@@ -145,7 +146,8 @@ P = 0.25
 
 
 def test_shuffled_sum_aggregated_law_is_the_message_level_law():
-    """Means, variances, and a chi-square comparison of the two histograms, entry by entry."""
+    """Means, variances, and a chi-square comparison of the two histograms, entry by
+    entry."""
     n = 10_000
     rng = np.random.default_rng(9)
     bits = np.empty((2, 8 + NOISE_BITS))
@@ -187,7 +189,8 @@ def test_shuffled_sum_aggregated_law_is_the_message_level_law():
     [(2, 3.0, 1.13209336), (10, 4.0, 2.24651294), (50, 3.0, 2.87956368), (1, 3.7, 1.0)],
 )
 def test_generalized_gaussian_law(d, r, variance):
-    """False alarms below 1e-6 each: thresholds at 5 standard errors, Kolmogorov-Smirnov at 1e-7."""
+    """False alarms below 1e-6 each: thresholds at 5 standard errors, Kolmogorov-Smirnov
+    at 1e-7."""
     rng = np.random.default_rng(11)
     n = 20_000
     sigma = 1.3
@@ -208,8 +211,8 @@ SCORES = np.array([0.3, -1.0, 1.1, 0.9])
 
 
 def test_noisy_max_law():
-    """Of two scores a gap g apart, the lower wins with P(Laplace + Laplace > g), and of many the
-    argmax of the same draws."""
+    """Of two scores a gap g apart, the lower wins with P(Laplace + Laplace > g), and of
+    many the argmax of the same draws."""
     n = 50_000
     scale = 0.7
     gap = 0.8

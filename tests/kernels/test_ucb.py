@@ -1,4 +1,5 @@
-"""The arm with the largest upper confidence bound, with and without arms that are ruled out."""
+"""The arm with the largest upper confidence bound, with and without arms that are ruled
+out."""
 
 import numpy as np
 import pytest
@@ -29,7 +30,8 @@ def indices(X, theta, A, width):
 @pytest.mark.parametrize("scale", [0.0, 1e-170, 1e-9, 1.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_optimistic_arm_is_the_first_maximum(kind, scale):
-    """Widths from none to far above all means, contexts up to a size whose squares vanish."""
+    """Widths from none to far above all means, contexts up to a size whose squares
+    vanish."""
     rng = np.random.default_rng(7)
     for i in range(200):
         d = 1 + i % 6
@@ -46,7 +48,8 @@ def test_the_optimistic_arm_is_the_first_maximum(kind, scale):
 @pytest.mark.parametrize("size", [1e-9, 0.3, 1.0, 30.0])
 @pytest.mark.parametrize("kind", KINDS[:4])
 def test_the_best_of_those_left_is_the_first_maximum(kind, size):
-    """From widths of none to widths far above all scores; ties, and estimates that say nothing."""
+    """From widths of none to widths far above all scores; ties, and estimates that say
+    nothing."""
     rng = np.random.default_rng(3)
     for i in range(200):
         d = 1 + i % 6
@@ -68,7 +71,8 @@ def test_the_best_of_those_left_is_the_first_maximum(kind, size):
 
 
 def test_a_form_that_rounding_made_negative_counts_as_zero():
-    """Of long contexts (1e8) most are: a root of one is no number, and no number is never best."""
+    """Of long contexts (1e8) most are: a root of one is no number, and no number is never
+    best."""
     X = 1e8 * np.eye(2)[::-1]
     theta = np.array([2.0, 1.0])
     wrong = -np.eye(2)

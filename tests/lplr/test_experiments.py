@@ -1,4 +1,5 @@
-"""LPLR's experiments: grouped sums have the law of messages; bandit runs; closed forms by hand."""
+"""LPLR's experiments: grouped sums have the law of messages; bandit runs; closed forms by
+hand."""
 
 import math
 from importlib import import_module
@@ -92,9 +93,11 @@ def test_fast_path_has_the_law_of_rounds_played_where_something_was_learned(
     make,
     options,
 ):
-    """Rewards 0.9 and -0.9: a coin decides, until an epoch ends that tells the two arms apart.
+    """Rewards 0.9 and -0.9: a coin decides, until an epoch ends that tells the two arms
+    apart.
 
-    Two runs of uniform play would agree whatever the code does, so what was learned is checked.
+    Two runs of uniform play would agree whatever the code does, so what was learned is
+    checked.
     """
     T = 4000
     options = {"epsilon": 1000.0, "n0": 64} | options
@@ -117,9 +120,9 @@ def test_fast_path_has_the_law_of_rounds_played_where_something_was_learned(
 
 
 def test_closed_forms_by_hand():
-    """Theorem 1 where e^epsilon = 2: c = 1/(4 sqrt 2), share c/100, bound 3c/1600; it needs a share
-    below 1, so 1/(32 (e^0.01 - 1)^2) = 309.4 users.  r = sqrt(4) 16^(-1/4) = 1, and 3/16 of it.
-    With c = 4.5/epsilon, |v|^2/2c = epsilon |v|^2/9.
+    """Theorem 1 where e^epsilon = 2: c = 1/(4 sqrt 2), share c/100, bound 3c/1600; it
+    needs a share below 1, so 1/(32 (e^0.01 - 1)^2) = 309.4 users.  r = sqrt(4) 16^(-1/4)
+    = 1, and 3/16 of it. With c = 4.5/epsilon, |v|^2/2c = epsilon |v|^2/9.
     """
     assert experiments.theorem_1(10**4, math.log(2)) == pytest.approx(
         (0.001767767, 0.000331456),
@@ -144,14 +147,16 @@ def test_closed_forms_by_hand():
     ],
 )
 def test_chi_square_at_log_2(mu, epsilon, value):
-    """With A = E (dP+/dP0)^2 = 1/8 + 7/24 + 1 = 17/12 and B = E dP+ dP-/dP0^2 = 1/2 + 1/4 = 3/4 in
-    one dimension, the divergence is (A + B)/2 - 1 = 1/12, and (A^2 + B^2)/2 - 1 in two.
+    """With A = E (dP+/dP0)^2 = 1/8 + 7/24 + 1 = 17/12 and B = E dP+ dP-/dP0^2 = 1/2 + 1/4
+    = 3/4 in one dimension, the divergence is (A + B)/2 - 1 = 1/12, and (A^2 + B^2)/2 - 1
+    in two.
     """
     assert experiments.chi_square_laplace(mu, epsilon) == pytest.approx(value, rel=1e-9)
 
 
 def _message_by_message(m, epsilon, n, second, runs, rng):
-    """Sums of the log-likelihood ratio (runs,), every user's message drawn as the theorem says."""
+    """Sums of the log-likelihood ratio (runs,), every user's message drawn as the theorem
+    says."""
     s = m * rng.choice([-1.0, 1.0], (runs, n))
     v = s + rng.laplace(0, 1 / epsilon, (runs, n))
     w = (s / 2 if second else 0.0) + rng.laplace(0, 1 / epsilon, (runs, n))
@@ -176,9 +181,11 @@ def test_counted_users_have_the_law_of_drawn_ones(m, epsilon, n, second):
 
 
 def test_lemmas_where_the_logarithm_is_8():
-    """d = 2, M = 10: 48 d/(beta failure) = 1920/failure = e^8; Lemma 1 divides by 2 sqrt(100).
+    """d = 2, M = 10: 48 d/(beta failure) = 1920/failure = e^8; Lemma 1 divides by 2
+    sqrt(100).
 
-    In Lemma 3, K = 4 (300 * 81 e^2 + 118 * 4 e + 43 * 27 e^2), 43 * 27 e^2 being the larger of two.
+    In Lemma 3, K = 4 (300 * 81 e^2 + 118 * 4 e + 43 * 27 e^2), 43 * 27 e^2 being the
+    larger of two.
     """
     oracle = lplr_params(2, 10**8)
     failure = 1920 * math.exp(-8)
@@ -194,7 +201,8 @@ def test_lemmas_where_the_logarithm_is_8():
 
 
 def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one():
-    """Means 0.3 and -0.3, half-widths 0.2: ends 0.1 and -0.1; half-widths of 0.4 overlap."""
+    """Means 0.3 and -0.3, half-widths 0.2: ends 0.1 and -0.1; half-widths of 0.4
+    overlap."""
     for width, alive in ((0.2, [1, 0]), (0.4, [1, 1])):
         game = experiments.game_of(environments.contexts([[[0.3], [-0.3]]], [1.0]))
         log = np.zeros(5)
@@ -208,7 +216,8 @@ def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one():
 
 
 def test_attacks_lose_what_is_proven_and_their_faults_more():
-    """5000 messages: bounds stay below the proof, and a planted fault above it is found."""
+    """5000 messages: bounds stay below the proof, and a planted fault above it is
+    found."""
     for i, case in enumerate(attacks.audits(2.0)):
         assert attacks.audited(case, 5000, i).epsilon <= case.proven
         if "residual" in case.what and "corrected" in case.what:
@@ -246,7 +255,8 @@ def test_runs_refuse_by_name():
         run("ssp", bandit, 100, [0], gama=2.0)
 
 
-# --- what is counted and logged -----------------------------------------------------------------
+# --- what is counted and logged
+# -----------------------------------------------------------------
 
 
 def test_powers_end_at_the_last_one_that_is_no_larger():
@@ -255,7 +265,8 @@ def test_powers_end_at_the_last_one_that_is_no_larger():
 
 
 def two_contexts():
-    """A game of two contexts with two arms each, the second context three times as likely."""
+    """A game of two contexts with two arms each, the second context three times as
+    likely."""
     X = [[[0.5], [-0.5]], [[0.3], [-0.3]]]
     return experiments.game_of(environments.contexts(X, [1.0], [0.25, 0.75]))
 
@@ -276,8 +287,8 @@ def test_regret_is_counted_by_plays_and_plays_are_counted_once():
 
 
 def test_the_bound_of_a_round_is_the_mean_over_contexts_of_the_arms_left():
-    """Both arms are left in both: 2 (w + w*) of one arm of two, 0.8 and 1.2; one interval of four
-    misses its mean, none in which the best arm is lost."""
+    """Both arms are left in both: 2 (w + w*) of one arm of two, 0.8 and 1.2; one interval
+    of four misses its mean, none in which the best arm is lost."""
     game = two_contexts()
     log = np.zeros(5)
     game.alive[:] = 1
@@ -322,12 +333,13 @@ def test_sufficient_statistics_ask_everybody():
     assert game.users.plays.sum() == 43
 
 
-# --- what a fitted tree says --------------------------------------------------------------------
+# --- what a fitted tree says
+# --------------------------------------------------------------------
 
 
 def small_tree():
-    """d = 2: bin 0 of layer 1 with half-width 0.1 and coefficient 0.3, below it two bins with
-    half-width 0 and a quarter."""
+    """d = 2: bin 0 of layer 1 with half-width 0.1 and coefficient 0.3, below it two bins
+    with half-width 0 and a quarter."""
     oracle = lplr_params(2, 10**4, 1.0, M=2)
     tree = attacks.public_state(oracle, 0.3, 0.1)
     tree.stat[tree.start[1] + 1, alg.FLAT] = 0.25
@@ -442,7 +454,8 @@ def test_both_methods_meet_the_same_designs_at_the_same_budget():
     assert (theirs[0] != experiments.estimate_ssp(design, n, seeds)[0]).all()
 
 
-# --- designs and bandits ------------------------------------------------------------------------
+# --- designs and bandits
+# ------------------------------------------------------------------------
 
 
 def test_the_rare_points_of_theorem_1_have_one_chance_in_the_root_of_n():

@@ -1,4 +1,5 @@
-"""LPLR: calibration, noise, bins, messages, fits and the policy, against values made by hand."""
+"""LPLR: calibration, noise, bins, messages, fits and the policy, against values made by
+hand."""
 
 import math
 from functools import partial
@@ -21,9 +22,9 @@ E = math.e
 
 
 def test_scales():
-    """At d = 4, epsilon = 2.  Printed: 3/epsilon, 3 sqrt(d)/epsilon, 4.5/epsilon, 1/epsilon, cap 1.
-    Corrected: 6/epsilon, 6 sqrt(d) Y/epsilon, 3/epsilon, 4/epsilon, cap 2; Y = 1 on layer 1 and 2
-    below.
+    """At d = 4, epsilon = 2.  Printed: 3/epsilon, 3 sqrt(d)/epsilon, 4.5/epsilon,
+    1/epsilon, cap 1. Corrected: 6/epsilon, 6 sqrt(d) Y/epsilon, 3/epsilon, 4/epsilon, cap
+    2; Y = 1 on layer 1 and 2 below.
     """
     for calibration, scales, vector in (
         ("paper", (1.5, 2.25, 0.5, True, False, 1.0), [3.0] * 4),
@@ -36,7 +37,8 @@ def test_scales():
 
 
 def test_constants_of_the_theory_where_the_logarithm_is_7():
-    """d = 2, T = e^10, gamma = e: 48 d ln T/(ln gamma failure) = 960/failure = e^7, over 0.5."""
+    """d = 2, T = e^10, gamma = e: 48 d ln T/(ln gamma failure) = 960/failure = e^7, over
+    0.5."""
     failure = 960 * math.exp(-7)
     found = alg.width_constants(2, E**10, 0.5, E, constants="theory", failure=failure)
     wanted = {
@@ -48,7 +50,8 @@ def test_constants_of_the_theory_where_the_logarithm_is_7():
 
 
 def test_guarantee_is_the_larger_of_both_stages():
-    """Counts 2/4, vectors 2 sqrt(2)/(4 sqrt 2), matrices 2/2: 2.5; intervals 2 * 2/b_e."""
+    """Counts 2/4, vectors 2 sqrt(2)/(4 sqrt 2), matrices 2/2: 2.5; intervals 2 *
+    2/b_e."""
     oracle = alg.lplr_params(2, 100)._replace(
         count_scale=4.0,
         matrix_scale=1.0,
@@ -83,7 +86,8 @@ def test_budgets_of_infinite_noise_are_refused(make):
 
 @pytest.mark.parametrize("n", [1, 1000])
 def test_the_noise_drawn_has_the_scales_of_the_parameters(n):
-    """Count, vector, matrix (diagonal, off) and interval statistic in bins 0 and 1 of layer 2."""
+    """Count, vector, matrix (diagonal, off) and interval statistic in bins 0 and 1 of
+    layer 2."""
     oracle = alg.lplr_params(2, 10**4, 0.5, M=2)
     rng = np.random.default_rng([1, n])
     oracle, tree = oracle._replace(threshold=-1e18), public_state(oracle)
@@ -215,7 +219,8 @@ def test_calibrated_half_widths_are_z_standard_deviations_of_the_known_noise():
 
 
 def test_a_message_hides_every_node_however_empty():
-    """Vectors and matrices below the threshold: nobody reads them in sums; messages show them."""
+    """Vectors and matrices below the threshold: nobody reads them in sums; messages show
+    them."""
     oracle = alg.lplr_params(2, 10**4, M=2, threshold=1e9)
     rng = np.random.default_rng(0)
     for n in (1, 50):
@@ -247,8 +252,9 @@ def test_labels_are_clipped_in_messages_and_in_sums():
 
 
 def test_an_epoch_that_learned_nothing_eliminates_nobody():
-    """The shortcut of `select` against its slow twin, which asks every epoch: with a threshold that
-    some epochs reach and others do not, all arms stay wherever it is taken.
+    """The shortcut of `select` against its slow twin, which asks every epoch: with a
+    threshold that some epochs reach and others do not, all arms stay wherever it is
+    taken.
     """
     policy = lplr(2, 3000, 6, epsilon=20.0, n0=16, gamma=4.0)
     p = policy.params
@@ -295,7 +301,8 @@ def test_records_outside_the_universe_are_clipped_before_they_are_sent(make):
 
 @pytest.mark.parametrize(("d", "gamma"), [(1, 2.0), (2, 2.0), (3, 4.0)])
 def test_a_fit_is_the_plain_numpy_version_of_the_chapter(d, gamma):
-    """Noise-free, M = 6, labels of both signs, several users per bin and bins on every layer."""
+    """Noise-free, M = 6, labels of both signs, several users per bin and bins on every
+    layer."""
     rng = np.random.default_rng(d)
     N = 600
     slow = plain("lplr")
@@ -341,7 +348,8 @@ def test_a_half_width_is_capped_on_the_walk_that_a_message_takes():
 
 
 def test_what_a_user_says_of_errors_above_by_hand():
-    """Half-width 0.5 above, residual 0.5 along the direction, eigenvalue 1: five users of 0.25."""
+    """Half-width 0.5 above, residual 0.5 along the direction, eigenvalue 1: five users of
+    0.25."""
     oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
     tree = public_state(oracle, width=0.5)
     b = tree.start[1]
@@ -362,7 +370,8 @@ def test_an_arm_whose_upper_end_meets_the_lower_one_stays():
 
 
 def test_an_epoch_that_ends_with_the_run_is_not_asked():
-    """n0 = 2: epochs of 4 and 8 rounds; nobody would use the last 8 of 12, but those of 13."""
+    """n0 = 2: epochs of 4 and 8 rounds; nobody would use the last 8 of 12, but those of
+    13."""
     for T, asked in ((12, False), (13, True)):
         policy = lplr(1, T, 1, epsilon=math.inf, n0=2, threshold=0.0, M=2)
         live = policy.start(0)
@@ -377,6 +386,7 @@ def test_the_first_epoch_has_twice_n0_rounds():
 
 
 def test_the_threshold_by_default_by_hand():
-    """d = 2, epsilon = 0.5: 5 d gamma^2/epsilon at gamma = 3, which is kept between e and 4."""
+    """d = 2, epsilon = 0.5: 5 d gamma^2/epsilon at gamma = 3, which is kept between e and
+    4."""
     found = [alg.width_constants(2, 100, 0.5, g)["threshold"] for g in (2.0, 3.0, 8.0)]
     assert found == pytest.approx([20.0 * E**2, 180.0, 320.0])

@@ -9,7 +9,8 @@ from companion.lplr import ssp
 
 
 def test_scales_and_promise_of_sufficient_statistics():
-    """4 sqrt(d)/epsilon and 2/epsilon at d = 4, epsilon = 2; each is half of the budget."""
+    """4 sqrt(d)/epsilon and 2/epsilon at d = 4, epsilon = 2; each is half of the
+    budget."""
     oracle = ssp.ssp_params(4, 2.0)
     assert (oracle.vector_scale, oracle.matrix_scale, oracle.z) == (4.0, 1.0, 3.0)
     assert ssp.ssp_guarantee(oracle).epsilon == pytest.approx(2.0)

@@ -1,4 +1,5 @@
-"""Audits from one run: closed forms, planted losses, and how often the innocent are accused."""
+"""Audits from one run: closed forms, planted losses, and how often the innocent are
+accused."""
 
 import numpy as np
 import pytest
@@ -19,14 +20,16 @@ def normal(mu, m, rng):
 
 
 def test_without_delta_the_bound_is_nearly_that_of_a_binomial():
-    """Right guesses of a pure mechanism are at most Binomial(g, e^epsilon / (1 + e^epsilon))."""
+    """Right guesses of a pure mechanism are at most Binomial(g, e^epsilon / (1 +
+    e^epsilon))."""
     epsilon = one_run.pure_epsilon(80, 100, 1000, 0.0, level=0.95)
     low = sps.beta.ppf(0.05, 80, 21)  # Clopper and Pearson
     assert low - 0.005 < 1 / (1 + np.exp(-epsilon)) <= low
 
 
 def test_one_guess_solves_the_inequality_by_hand():
-    """m = g = 1: r_1 = tau at least, h_0 >= Phi(Phi^-1(tau) - mu), and q_0 = tau + h_0."""
+    """m = g = 1: r_1 = tau at least, h_0 >= Phi(Phi^-1(tau) - mu), and q_0 = tau +
+    h_0."""
     mu = 0.7
     tau = 0.3
     tail = one_run._tail(
@@ -83,7 +86,8 @@ def test_coins_are_coins():
 
 
 def test_delta_is_paid_for_by_hand():
-    """One guess, m = g = 1, is right with chance (delta + e^epsilon)/(1 + e^epsilon) at most."""
+    """One guess, m = g = 1, is right with chance (delta + e^epsilon)/(1 + e^epsilon) at
+    most."""
     epsilon = one_run.pure_epsilon(1, 1, 1, 0.1, level=0.3)
     assert epsilon == pytest.approx(np.log(2.0), abs=2e-4)  # 0.7 = (0.1 + 2)/3
 

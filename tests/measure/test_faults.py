@@ -77,7 +77,8 @@ def test_half_the_noise_is_found(name):
 
 
 def test_what_is_made_of_two_outputs_by_hand():
-    """Means of two have half the variance, known data meet the same draws; false alarm: 2e-6."""
+    """Means of two have half the variance, known data meet the same draws; false alarm:
+    2e-6."""
 
     def noisy(data, rng, n):
         return data + rng.standard_normal((n, 1))

@@ -1,4 +1,5 @@
-"""Laws of noise: each is told from its neighbours, and leads to the loss of a closed form."""
+"""Laws of noise: each is told from its neighbours, and leads to the loss of a closed
+form."""
 
 import math
 from types import SimpleNamespace
@@ -117,7 +118,8 @@ def test_normal_epsilon_by_two_routes(mu, delta):
 
 
 def test_laplace_losses_compose_exactly():
-    """One: max(0, r + 2 log(1 - delta)) by hand; many: near the normal law of the same variance."""
+    """One: max(0, r + 2 log(1 - delta)) by hand; many: near the normal law of the same
+    variance."""
     one = laws.laplace_epsilon(np.array([1.0, 0.0]), 0.1, True)
     assert one == pytest.approx(1.0 + 2.0 * math.log(0.9), abs=0.02)
     many = laws.laplace_epsilon(np.full(400, 0.05), 0.01, True)
@@ -192,7 +194,8 @@ def test_chances_of_picks_by_hand():
 
 
 def test_pure_losses_add_up_without_delta():
-    """Two picks lose 2 * 0.1 each and two values 0.1 each; then one of either kind at 0.2."""
+    """Two picks lose 2 * 0.1 each and two values 0.1 each; then one of either kind at
+    0.2."""
     assert laws.picks_epsilon([0.1], [2], 0.0) == pytest.approx(0.6, abs=2e-3)
     assert laws.picks_epsilon([0.1, 0.2], [2, 1], 0.0) == pytest.approx(1.2, abs=3e-3)
 
@@ -207,7 +210,8 @@ def test_draws_of_one_record_lose_less_and_every_step_adds():
 
 
 def test_blocks_of_prefix_sums_by_hand():
-    """Terms 1, 10, 100, 1000: blocks end at 1 (1), at 2 (1-2), at 3 (3) and at 4 (1-4)."""
+    """Terms 1, 10, 100, 1000: blocks end at 1 (1), at 2 (1-2), at 3 (3) and at 4
+    (1-4)."""
     numbers = np.cumsum([1.0, 10.0, 100.0, 1000.0]) / np.array([2.0, 3.0, 4.0, 5.0])
     found = laws.split("prefix", numbers, 4)[:, 0]
     np.testing.assert_allclose(found, [1.0, 11.0, 100.0, 1111.0])
@@ -220,7 +224,8 @@ def test_blocks_of_prefix_sums_by_hand():
 
 
 def test_the_law_of_normal_noise_is_that_of_exponent_2():
-    """Mean of |z|_2^2/d is 9: the ends are around 1/9; calls that share their noise are seen."""
+    """Mean of |z|_2^2/d is 9: the ends are around 1/9; calls that share their noise are
+    seen."""
     z = 3.0 * np.random.default_rng(0).standard_normal((20_000, 2, 3))
     ends, chance = laws.sizes(z, 2.0)
     assert chance > ALARM

@@ -17,7 +17,8 @@ def table():
 
 
 def test_one_in_a_thousand_exceeds_what_the_law_says(table):
-    """The quantile of 40 000 draws (3000 for the sums) has a relative error below a tenth."""
+    """The quantile of 40 000 draws (3000 for the sums) has a relative error below a
+    tenth."""
     sigma = privacy.gaussian_scale(1.0, 1e-5)
     F = (tree.root_coefficients(1023) ** 2).sum()
     normal = sps.norm.isf(5e-4) * sigma

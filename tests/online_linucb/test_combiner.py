@@ -8,7 +8,8 @@ from companion.baselines.linucb import linucb
 from companion.online_linucb.combiner import init, of_epochs, record, theory_constants
 from companion.policies import anytime_linucb, combiner, online_linucb
 
-# --- Algorithm 9: restarts after 1, 2, 4, ... rounds ---------------------------------------------
+# --- Algorithm 9: restarts after 1, 2, 4, ... rounds
+# ---------------------------------------------
 
 
 @pytest.mark.parametrize("epsilon", [20.0, np.inf])
@@ -60,11 +61,13 @@ def test_the_last_epoch_does_not_end():
     assert (s.t[0], s.epoch[0], s.run.t[0]) == (20, 1, 19)
 
 
-# --- Algorithm 2 --------------------------------------------------------------------------------
+# --- Algorithm 2
+# --------------------------------------------------------------------------------
 
 
 def twin(policies, p, X, R, seed=1):
-    """Algorithm 2 in plain Python over live base learners: (arms, who was asked, active)."""
+    """Algorithm 2 in plain Python over live base learners: (arms, who was asked,
+    active)."""
     rng = np.random.default_rng(seed)
     M = len(policies)
     states = [b.init(b.params) for b in policies]
@@ -159,7 +162,8 @@ def test_constants_of_theorem_4_1_by_hand():
     assert list(c.alpha) == [0.75, 0.5, 0.5]
 
 
-# --- what is right at the border ----------------------------------------------------------------
+# --- what is right at the border
+# ----------------------------------------------------------------
 
 
 def test_a_base_learner_for_just_the_horizon_is_taken_and_one_for_a_round_less_is_not():
@@ -170,13 +174,15 @@ def test_a_base_learner_for_just_the_horizon_is_taken_and_one_for_a_round_less_i
 
 
 def test_an_epoch_perturbs_up_to_the_known_eigenvalue_itself():
-    """k = 1: 2^-m is 1, 1/2, 1/4, ... and the last one that is no smaller than 1/4 stays."""
+    """k = 1: 2^-m is 1, 1/2, 1/4, ... and the last one that is no smaller than 1/4
+    stays."""
     p = anytime_linucb(2, epsilon=1.0, delta=0.1, k=1.0, lambda_min=0.25).params
     assert p.jitter[:5].tolist() == [1.0, 0.5, 0.25, 0.0, 0.0]
 
 
 def test_a_base_learner_is_dropped_where_its_loss_meets_the_promise():
-    """Promise of 1 for one round and no concentration: a first reward of -1 is just as far."""
+    """Promise of 1 for one round and no concentration: a first reward of -1 is just as
+    far."""
     bases = [online_linucb(2, 4, epsilon=np.inf, delta=0.1) for _ in range(2)]
     p = combiner(bases, 4, L=1.0, p=0.0).params
     for reward, active in ((-1.0, False), (-0.999, True)):
@@ -192,7 +198,8 @@ def test_promises_by_default_are_three_quarters_without_a_horizon_and_one_half_w
 
 
 def test_the_theory_takes_the_budget_that_was_asked_for():
-    """The printed noise gives another epsilon than it claims; the constants are for the claim."""
+    """The printed noise gives another epsilon than it claims; the constants are for the
+    claim."""
     base = online_linucb(2, 8, epsilon=1.0, delta=0.1, calibration="paper")
     found = combiner([base, base], 8, constants="theory").params.L
     assert found == pytest.approx(theory_constants(2, 8, 1.0, 1 / 8, 2).L)

@@ -1,4 +1,5 @@
-"""Errors-in-variables ridge: unbiased statistics, a slow twin, and LinUCB without noise."""
+"""Errors-in-variables ridge: unbiased statistics, a slow twin, and LinUCB without
+noise."""
 
 import numpy as np
 from streams import run, stream

@@ -92,7 +92,8 @@ def test_terms_of_the_proof_and_the_needed_width_add_up_what_happened(epsilon):
     assert (total[2] > 0.01) == (epsilon < np.inf)
 
 
-# --- closed forms -------------------------------------------------------------------------------
+# --- closed forms
+# -------------------------------------------------------------------------------
 
 T = 20_000
 DELTA = 0.1
@@ -103,7 +104,8 @@ DELTA = 0.1
     [(0.2, 14_167, 1.05e5), (1.0, 2_868, 4380.0), (10.0, 329, 68.4)],
 )
 def test_width_and_clip_as_printed_at_the_papers_noise(epsilon, width, clip):
-    """With sigma in the place of sqrt(ln(1/delta))/epsilon it would be 30165, 6049 and 626."""
+    """With sigma in the place of sqrt(ln(1/delta))/epsilon it would be 30165, 6049 and
+    626."""
     found = experiments.theory_width_and_clip(5, T, epsilon, DELTA)
     assert round(found["width"]) == width
     assert found["clip"] == pytest.approx(clip, rel=5e-3)
@@ -125,7 +127,8 @@ def test_closed_forms_by_hand():
     np.testing.assert_allclose(list(by_hand), list(by_hand.values()), rtol=1e-10)
 
 
-# --- drivers ------------------------------------------------------------------------------------
+# --- drivers
+# ------------------------------------------------------------------------------------
 
 
 def test_a_policy_with_noise_has_just_that_noise():
@@ -139,7 +142,8 @@ def test_a_policy_with_noise_has_just_that_noise():
 
 
 def test_noise_on_contexts_shrinks_least_squares_and_not_the_corrected_one():
-    """In one dimension, noise 2: theta^2/5 and theta^2; 6 standard errors of less than 0.01."""
+    """In one dimension, noise 2: theta^2/5 and theta^2; 6 standard errors of less than
+    0.01."""
     theta = np.array([0.5])
     rng = np.random.default_rng(1)
     plain, corrected = experiments.minimisers(theta, 2.0, 100_000, rng)
@@ -148,7 +152,8 @@ def test_noise_on_contexts_shrinks_least_squares_and_not_the_corrected_one():
 
 
 def test_the_oracle_loses_what_the_arm_of_its_estimate_loses():
-    """The same draws, one round after the other; means of 0 and 1, so that rewards are means."""
+    """The same draws, one round after the other; means of 0 and 1, so that rewards are
+    means."""
     X = np.array([[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]])
     mu = np.array([[1.0, 0.0, 0.0]])
     env = replay(X, mu)
@@ -178,8 +183,8 @@ def test_arms_of_figure_1_have_norm_1_and_a_constant():
 
 
 def test_least_eigenvalues_are_those_of_disjoint_groups():
-    """One arm in the plane, (1, 1) or (-1, 1) over sqrt 2: alone x x' has eigenvalue 0; two that
-    differ give I/2, and of three one third of the runs stands apart: 1/3."""
+    """One arm in the plane, (1, 1) or (-1, 1) over sqrt 2: alone x x' has eigenvalue 0;
+    two that differ give I/2, and of three one third of the runs stands apart: 1/3."""
     found = experiments.least_eigenvalues(linucb(2), 1, (1, 2, 3), 4, 0)
     assert {M: least.shape for M, least in found.items()} == {
         1: (3, 4),

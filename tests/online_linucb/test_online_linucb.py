@@ -1,4 +1,5 @@
-"""Online LinUCB and Maler against slow twins, published values, bounds, and its privacy."""
+"""Online LinUCB and Maler against slow twins, published values, bounds, and its
+privacy."""
 
 import numpy as np
 import pytest
@@ -48,7 +49,8 @@ def test_equals_the_slow_twin_over_noisy_steps(d, D, G, seed):
     np.testing.assert_allclose(s.S[0] @ s.S_inv[0], np.eye(d), atol=1e-9)
 
 
-# --- Algorithm 1 --------------------------------------------------------------------------------
+# --- Algorithm 1
+# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("epsilon", "clip"), [(20.0, 5.0), (20.0, 1.0), (np.inf, 5.0)])
@@ -72,14 +74,16 @@ def test_plays_the_plain_version_of_the_chapter(epsilon, clip):
     assert (arms == best)[200:].mean() > 0.5  # of four arms: it has learned
 
 
-# --- the loss -----------------------------------------------------------------------------------
+# --- the loss
+# -----------------------------------------------------------------------------------
 
 ARMS = np.array([[0.9, 0.1, 0.0], [-0.2, 0.7, 0.3], [0.1, -0.4, 0.8]])
 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.4])
 def test_mean_gradient_has_no_errors_in_variables_bias(jitter):
-    """Mean over the noise: 2 S (theta - theta*) + 2 jitter theta.  False alarms: 3 in 10^7."""
+    """Mean over the noise: 2 S (theta - theta*) + 2 jitter theta.  False alarms: 3 in
+    10^7."""
     policy = online_linucb(3, 100, epsilon=8.0, delta=0.1, jitter=jitter, clip=1e6)
     p = policy.params
     rng = np.random.default_rng(5)
@@ -112,10 +116,12 @@ def test_default_width_and_clip_by_hand():
     assert practical_width(0.5, 100, 3.0) == pytest.approx(3 * 0.5 * np.sqrt(np.log(100)))
 
 
-# --- privacy ------------------------------------------------------------------------------------
+# --- privacy
+# ------------------------------------------------------------------------------------
 
-# delta = 0.1, in the ball, then in the environment of Figure 1: the paper's sigma; with it the true
-# epsilon at delta and the true delta at the nominal epsilon; sigma of one release of the pair.
+# delta = 0.1, in the ball, then in the environment of Figure 1: the paper's sigma; with
+# it the true epsilon at delta and the true delta at the nominal epsilon; sigma of one
+# release of the pair.
 CALIBRATIONS = {
     0.2: (22.475, ((0.0, 0.0033), (0.0, 0.0001)), (6.5026, 3.9820)),
     1.0: (4.495, ((0.479, 0.0239), (0.139, 0.0009)), (3.0713, 1.8808)),

@@ -61,7 +61,8 @@ def test_true_epsilon_of_the_local_noise():
         assert baseline(kind, 5, 100, epsilon=1.0, delta=0.1).guarantee.epsilon == np.inf
 
 
-# --- what is stored and released, round by round ------------------------------------------------
+# --- what is stored and released, round by round
+# ------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["LDP", "SDP (amplification)"])
@@ -96,7 +97,8 @@ def test_model_is_refreshed_once_a_batch_from_what_was_stored(kind, batch):
 
 
 def test_jdp_adds_the_first_noises_to_exact_statistics():
-    """floor(ln(1 + t)) + 1 of floor(ln T) + 1 noises, drawn once; the statistics stay clean."""
+    """floor(ln(1 + t)) + 1 of floor(ln T) + 1 noises, drawn once; the statistics stay
+    clean."""
     X, R, _ = stream(n=60, K=1)
     policy = baseline("JDP", 3, 60, epsilon=1.0, delta=0.1)
     first = run(policy, X[:1], R[:1])[1]

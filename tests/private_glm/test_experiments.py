@@ -1,4 +1,5 @@
-"""What the chapters measure of whole runs, and closed forms against values worked out by hand.
+"""What the chapters measure of whole runs, and closed forms against values worked out by
+hand.
 
 False alarms of the audits of a correct rule: 1e-6.
 """
@@ -73,7 +74,8 @@ def test_what_widths_cover():
 
 
 def test_table_2_within_four_standard_errors():
-    """`table2` at epsilon = 8, S = 2 of the prototype: 388 (5) in 20 runs; here 10 runs."""
+    """`table2` at epsilon = 8, S = 2 of the prototype: 388 (5) in 20 runs; here 10
+    runs."""
     env = paper_world(5000, 3, 2.0, "probit")
     kw = {"link": "probit", "theta_bound": 2.0, "kappa": env.kappa[0]}
     private = joint_glm(3, 5000, epsilon=8.0, delta=0.02, preset="table2", **kw)
@@ -175,7 +177,8 @@ def test_composition_of_algorithm_7():
 
 
 def test_switches_and_their_bound():
-    """Axis by axis an entry doubles 8 times (1 + 3750/(4 e) < 2^9); in turn all double at once."""
+    """Axis by axis an entry doubles 8 times (1 + 3750/(4 e) < 2^9); in turn all double at
+    once."""
     weight = 1 / (4 * np.e)
     assert experiments.axis_switches(8, 30_000, weight, 1.0, True) == 64
     assert experiments.axis_switches(8, 30_000, weight, 1.0, False) == 8
@@ -183,7 +186,8 @@ def test_switches_and_their_bound():
     assert bound == pytest.approx(76, abs=1)
 
 
-# --- drivers whose numbers the chapters use -----------------------------------------------------
+# --- drivers whose numbers the chapters use
+# -----------------------------------------------------
 
 
 def test_the_first_batch_by_hand():
@@ -203,8 +207,8 @@ def test_a_potential_by_hand_and_each_term_at_most_1():
 
 
 def plain_descent(X, r, sigma, steps, eta, rng):
-    """(mean of the iterates before each step, last one) on one data set, in the ball of radius 2;
-    rng draws for one repetition."""
+    """(mean of the iterates before each step, last one) on one data set, in the ball of
+    radius 2; rng draws for one repetition."""
     theta = np.zeros(3)
     total = np.zeros(3)
     for _ in range(steps):
@@ -218,8 +222,9 @@ def plain_descent(X, r, sigma, steps, eta, rng):
 
 
 def test_excess_losses_are_those_of_the_printed_optimiser():
-    """n = 20, rho = 0.1: (40 + log 50)/3 = 14.6 rounded to 15 steps of 4/sqrt 15, noise of variance
-    30/40; the mean iterate against the last one of 500 steps of 4 without noise."""
+    """n = 20, rho = 0.1: (40 + log 50)/3 = 14.6 rounded to 15 steps of 4/sqrt 15, noise
+    of variance 30/40; the mean iterate against the last one of 500 steps of 4 without
+    noise."""
     found = experiments.excess_losses([(20, 0.1)], 1, 5)
     rng = np.random.default_rng(5)
     theta = np.array([1.5, -1.0, 0.5])
@@ -236,15 +241,16 @@ def test_excess_losses_are_those_of_the_printed_optimiser():
 
 
 def test_a_small_excess_moves_a_fit_as_a_square_does():
-    """300 rows: nu above the least loss is half the squared distance, up to a fifth; and nobody
-    lies beyond the bound of the lemma."""
+    """300 rows: nu above the least loss is half the squared distance, up to a fifth; and
+    nobody lies beyond the bound of the lemma."""
     share, moved = experiments.fits_with_excess(300, 2, 1.0, 1.0, [1e-4, 1.0], 2, 3)
     assert moved[:, 0] == pytest.approx(np.full(2, np.sqrt(2e-4)), rel=0.2)
     assert 0.0 < share.min() < share.max() <= 1.0
 
 
 def test_an_audit_of_exploration_sees_a_user_without_noise(monkeypatch):
-    """Without noise the count tells both inputs apart: 8 of 8 hits against none, at level 0.9."""
+    """Without noise the count tells both inputs apart: 8 of 8 hits against none, at level
+    0.9."""
     # a choice of two from 8 runs
     monkeypatch.setattr("evidence.attacks.audit.THRESHOLDS", 2)
     found = attacks.exploration_audit(np.inf, 16, 1, level=0.9)

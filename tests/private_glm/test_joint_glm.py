@@ -47,7 +47,8 @@ def test_without_noise_every_arm_is_that_of_the_plain_version():
     [(0.01, 0, 0.25 / math.e), (1e3, 1, 1.0)],
 )
 def test_records_outside_the_universe_are_clipped_and_counted(gamma, explored, weight):
-    """Norms 1, 0.3, 0.3, 0.6 along e_1 enter either tree, theta_o being 0 where nobody explores."""
+    """Norms 1, 0.3, 0.3, 0.6 along e_1 enter either tree, theta_o being 0 where nobody
+    explores."""
     policy = joint_glm(
         2,
         10,
@@ -73,7 +74,8 @@ def test_records_outside_the_universe_are_clipped_and_counted(gamma, explored, w
 
 
 def test_both_trees_have_new_noise_in_every_round():
-    """Nobody's data may be seen in whether noise is drawn: here all exploit, then all explore."""
+    """Nobody's data may be seen in whether noise is drawn: here all exploit, then all
+    explore."""
     for gamma in (0.01, 1e3):
         policy = joint_glm(
             2,
@@ -94,7 +96,8 @@ def test_both_trees_have_new_noise_in_every_round():
 
 @pytest.mark.parametrize("gamma", [0.01, 1e3])
 def test_matrices_that_go_on_doubling_stop_at_the_cutoff(gamma):
-    """Every round exploits, or every round explores; both matrices double at least five times."""
+    """Every round exploits, or every round explores; both matrices double at least five
+    times."""
     preset = TIGHT._replace(gamma=gamma, cutoff_tau=3, cutoff_o=3)
     policy = joint_glm(2, 400, epsilon=np.inf, delta=0.02, preset=preset)
     live = policy.start(0)
@@ -106,7 +109,8 @@ def test_matrices_that_go_on_doubling_stop_at_the_cutoff(gamma):
 
 @pytest.mark.parametrize(("last", "fits"), [(0.4, 0), (-10.0, 1)])
 def test_growth_that_noise_explains_makes_no_first_fit(last, fits):
-    """V has outgrown its last value both times, but its trace by more than the guard only once."""
+    """V has outgrown its last value both times, but its trace by more than the guard only
+    once."""
     policy = joint_glm(2, 50, epsilon=1.0, delta=0.02)
     state = init(policy.params)
     state.V.last[:] = last * policy.params.ridge_v * np.eye(2)
@@ -115,7 +119,8 @@ def test_growth_that_noise_explains_makes_no_first_fit(last, fits):
 
 
 def test_noise_alone_hardly_ever_reaches_the_guard_of_the_first_fit():
-    """Traces of a tree's noise, 64 rounds in 5 dimensions; 300 runs, of which 3 may reach it."""
+    """Traces of a tree's noise, 64 rounds in 5 dimensions; 300 runs, of which 3 may reach
+    it."""
     rng = np.random.default_rng(1)
     T = 64
     d = 5
@@ -132,7 +137,8 @@ def test_noise_alone_hardly_ever_reaches_the_guard_of_the_first_fit():
 
 
 def test_widths_follow_gamma_and_kappa_as_printed():
-    """Criterion I at 1/(gamma^2 kappa), elimination at gamma sqrt(kappa): lines 4 and 14."""
+    """Criterion I at 1/(gamma^2 kappa), elimination at gamma sqrt(kappa): lines 4 and
+    14."""
     preset = TIGHT._replace(gamma=0.5)
     p = joint_glm(3, 100, epsilon=1.0, delta=0.02, kappa=9.0, preset=preset).params
     assert p.threshold == pytest.approx(1 / (0.25 * 9))
@@ -147,7 +153,8 @@ def test_widths_follow_gamma_and_kappa_as_printed():
     ],
 )
 def test_what_a_budget_buys(epsilon, exact, rdp, simple, paper, true):
-    """Sums of both parts at delta = 0.02; the exact total is divided by what sharing saves."""
+    """Sums of both parts at delta = 0.02; the exact total is divided by what sharing
+    saves."""
     spent = {c: sum(joint.rho_budget(epsilon, 0.02, c)) for c in joint.CALIBRATIONS}
     assert spent["rdp"] == pytest.approx(rdp, abs=1e-4)
     assert joint.simple_rho(epsilon, 0.02) == pytest.approx(simple, abs=1e-4)
@@ -182,7 +189,8 @@ def test_combined_rho_is_that_of_the_worst_pair_of_contexts(parts):
 @pytest.mark.parametrize("calibration", joint.CALIBRATIONS)
 @pytest.mark.parametrize("preset", ["tight", "explore"])
 def test_the_ledger_is_the_budget(calibration, preset):
-    """Sensitivities, counts and noise of the running parameters give back what was bought."""
+    """Sensitivities, counts and noise of the running parameters give back what was
+    bought."""
     policy = joint_glm(
         4,
         1000,
@@ -258,7 +266,8 @@ def test_descent_without_noise_finds_the_minimum_of_its_side():
 
 
 def test_the_second_half_of_the_iterates_is_averaged():
-    """Two steps: the second iterate alone, of which one more step of the same fit knows nothing."""
+    """Two steps: the second iterate alone, of which one more step of the same fit knows
+    nothing."""
     s, two = descended(0.0, 0, steps=2)
     _, one = descended(0.0, 0, steps=1)
     P = np.linalg.inv(0.125 * s.V.value + np.eye(2))

@@ -1,4 +1,5 @@
-"""ShuffleGLM: its plain version, batches, bits, designs, eliminations, what the analyser sees."""
+"""ShuffleGLM: its plain version, batches, bits, designs, eliminations, what the analyser
+sees."""
 
 import numpy as np
 import pytest
@@ -174,7 +175,8 @@ def test_calibration_is_proved_and_not_wasteful(n, epsilon):
 
 
 def test_the_bounds_on_movement_hold_for_every_pair_of_users():
-    """Integers of message level, with shared randomness in rounding, over random pairs of users."""
+    """Integers of message level, with shared randomness in rounding, over random pairs of
+    users."""
     rng = np.random.default_rng(2)
     n = 100
     levels = shuffle.n_levels(n, 3)
@@ -198,7 +200,8 @@ def test_the_bounds_on_movement_hold_for_every_pair_of_users():
 
 
 def test_the_printed_calibration_splits_both_halves_of_the_budget():
-    """Algorithm 7: epsilon/2 over 2 sqrt(2 N log(2/delta)) a gradient, delta/2 over N + 1."""
+    """Algorithm 7: epsilon/2 over 2 sqrt(2 N log(2/delta)) a gradient, delta/2 over N +
+    1."""
     n = 500
     d = 3
     N = 20
@@ -280,7 +283,8 @@ def test_dead_arms_get_nothing_and_draws_follow_the_design():
 
 
 def test_without_noise_the_analyser_sees_the_matrix_of_the_last_user():
-    """e_1 e_1' and e_2 e_2' packed as (11, 21, 22), and a context of length 2 is clipped."""
+    """e_1 e_1' and e_2 e_2' packed as (11, 21, 22), and a context of length 2 is
+    clipped."""
     (attack,) = own_attacks(shuffle_glm(2, 3, 400, epsilon=np.inf, delta=0.01))
     rng = np.random.default_rng(0)
     seen = [attack.mechanism(x, rng, 2) for x in (attack.a, attack.b, 2.0 * attack.a)]
@@ -293,7 +297,8 @@ def test_without_noise_the_analyser_sees_the_matrix_of_the_last_user():
 
 
 def test_arms_of_a_design_are_scaled_by_the_roots_of_their_weights():
-    """After the first batch, score 0 and no doubt: weight 1/4, the root is 1/2; before it 1."""
+    """After the first batch, score 0 and no doubt: weight 1/4, the root is 1/2; before it
+    1."""
     p = shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50).params
     s = init(p)
     X = np.eye(2)

@@ -1,4 +1,5 @@
-"""Exact excess risk, moments, the bandit with one context, and optimisers on paired records."""
+"""Exact excess risk, moments, the bandit with one context, and optimisers on paired
+records."""
 
 import numpy as np
 import pytest
@@ -66,8 +67,9 @@ def test_linear_losses_have_records_of_norm_one_and_the_excess_of_their_mean():
 
 
 def test_risk_is_that_of_what_each_method_shows_at_each_place_of_the_grid():
-    """Two repetitions by hand: one stream of records for all, one of noise for every method.  Runs
-    go in pieces of 10,922 records; the grid stops within them and at the end of one."""
+    """Two repetitions by hand: one stream of records for all, one of noise for every
+    method.  Runs go in pieces of 10,922 records; the grid stops within them and at the
+    end of one."""
     n = 25_000
     d = 6
     grid = [4_000, 10_922, 21_844, 25_000]

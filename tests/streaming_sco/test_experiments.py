@@ -1,4 +1,5 @@
-"""What the chapters measure: rates, tables, the released program, filters, drifts, attacks."""
+"""What the chapters measure: rates, tables, the released program, filters, drifts,
+attacks."""
 
 import numpy as np
 import pytest
@@ -45,7 +46,8 @@ def test_errors_and_risks_are_of_the_runs_that_excess_risk_makes():
 def test_the_bound_of_the_gradient_error_by_hand():
     """d = 2, n = 4, p = 2, r = Y = 1, t = 3, kappa = 1: beta D + 2 L = 4 + 8 = 12.
 
-    (sqrt(2 e) + 8 sqrt(4 log 40)) 2 * 12/sqrt 4 = 33.06197 * 12 = 396.744; two nodes of scale 10:
+    (sqrt(2 e) + 8 sqrt(4 log 40)) 2 * 12/sqrt 4 = 33.06197 * 12 = 396.744; two nodes of
+    scale 10:
     2 * 10/4 sqrt(2 + 2 sqrt(2 log 80) + 4 log 80) = 5 * 5.044694 = 25.223.
     """
     c = make_problem(2, 4, 2.0, 1.0, "squares", 1.0)
@@ -128,7 +130,8 @@ def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
 
 
 def test_what_the_program_drew():
-    """Mean of R^2 is d sigma, not d sigma^2; the sign of a vertex is that of the exact score."""
+    """Mean of R^2 is d sigma, not d sigma^2; the sign of a vertex is that of the exact
+    score."""
     runs = 20_000
     d = 5
     sigma = 50.0
@@ -152,8 +155,8 @@ def test_what_the_program_drew():
 def test_the_programs_constants_by_hand():
     """beta = 1, L = 4, r = 2: beta D + L = 8; kappa = 2 and 12 nodes at d = 10, n = 2000.
 
-    sqrt(8 * 2 log 24000) 12 * 8 = 1219.51; NoisySFW: sqrt(64 log 2000) = 22.05567 times 4/2000 and
-    times 4 eta/sqrt 2000, eta = log 2000/(2 sqrt 2000) = 0.0849806.
+    sqrt(8 * 2 log 24000) 12 * 8 = 1219.51; NoisySFW: sqrt(64 log 2000) = 22.05567 times
+    4/2000 and times 4 eta/sqrt 2000, eta = log 2000/(2 sqrt 2000) = 0.0849806.
     """
     keys = {"epsilon": 1.0, "delta": 1 / 2000, "p": 1.5, "radius": 2.0}
     assert ex.misprinted(1.5, 10) == (pytest.approx(1.302585, abs=1e-6), 2.0)
@@ -287,8 +290,8 @@ def test_an_envelope_takes_the_worst_slope_at_every_checkpoint():
 
 
 def test_what_stands_beside_a_printed_number(monkeypatch):
-    """A spread of 0.3 of three runs is a standard error of 0.3/sqrt 3; raw is the test risk, noise
-    0.05^2 and c ||theta||^2 = 0.4 * 2 times the share."""
+    """A spread of 0.3 of three runs is a standard error of 0.3/sqrt 3; raw is the test
+    risk, noise 0.05^2 and c ||theta||^2 = 0.4 * 2 times the share."""
     monkeypatch.setattr(Regression, "second_moment", lambda world: (0.4, 0.0))
     found = {("A", "as run", (9, 2)): {1.0: np.array([0.5, 0.7])}}
     line = ex.beside_printed(found, [(0.6, 0.3)], "A", "as run", [(9, 2)])[0]
@@ -321,7 +324,8 @@ def test_what_the_filter_removes_is_counted_round_by_round():
 
 
 def test_the_first_vertices_lose_what_theorem_3_11_promises_at_very_large_budgets():
-    """The noise by hand, b_t = 8 r sqrt(log n log(1/delta))/(epsilon sqrt t) (L = 1, D = 2 r)."""
+    """The noise by hand, b_t = 8 r sqrt(log n log(1/delta))/(epsilon sqrt t) (L = 1, D =
+    2 r)."""
     keys = {
         "delta": 0.1,
         "loss": "inner product",

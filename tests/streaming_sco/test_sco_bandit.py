@@ -1,4 +1,5 @@
-"""Algorithm 3: its clocks, its synthetic updates, its privacy pair, and that it learns."""
+"""Algorithm 3: its clocks, its synthetic updates, its privacy pair, and that it
+learns."""
 
 import numpy as np
 import pytest
@@ -59,7 +60,8 @@ def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(learner):
 
 
 def test_every_arm_is_the_optimiser_of_its_own_records():
-    """Arm 1's learner equals Algorithm 1 fed with its records, zeros where others were played."""
+    """Arm 1's learner equals Algorithm 1 fed with its records, zeros where others were
+    played."""
     T = 60
     d = 3
     policy = sco_bandit(d, 2, T, epsilon=np.inf, t0=5)
@@ -77,7 +79,8 @@ def test_every_arm_is_the_optimiser_of_its_own_records():
 
 
 def test_two_arms_move_by_half_each():
-    """A user whose data differ moves one learner by 2 C, or two by C each, and no other."""
+    """A user whose data differ moves one learner by 2 C, or two by C each, and no
+    other."""
     rng = np.random.default_rng(3)
     C = 0.8
     worst = {True: 0.0, False: 0.0}
@@ -169,8 +172,8 @@ def test_an_arm_at_exactly_half_the_gap_is_no_candidate():
 
 
 def test_leaves_of_the_tree_are_clipped_in_l2_by_default_without_the_dimension():
-    """Twice the bound is the sensitivity, in every dimension; a bound that never binds in l_2 would
-    be sqrt(d) times as large, and so would be the noise."""
+    """Twice the bound is the sensitivity, in every dimension; a bound that never binds in
+    l_2 would be sqrt(d) times as large, and so would be the noise."""
     keys = {"epsilon": 4.0, "delta": 1e-4, "t0": 10, "label_bound": 1.2}
     made = [sco_bandit(d, 3, 1_000, **keys) for d in (1, 20)]
     for policy in made:
@@ -196,7 +199,8 @@ def test_leaves_of_the_tree_are_clipped_in_l2_by_default_without_the_dimension()
 
 
 def test_this_clip_costs_less_regret_than_one_that_never_binds():
-    """The same world, guarantee and noise stream; 1511 (204) and 444 (25) when it was measured."""
+    """The same world, guarantee and noise stream; 1511 (204) and 444 (25) when it was
+    measured."""
     keys = {
         "epsilon": 4.0,
         "delta": 1 / 20_000,

@@ -1,5 +1,5 @@
-"""Algorithms 1, 2 and 4: the kernels against the paper's recursion, and the noise against other
-routes to it."""
+"""Algorithms 1, 2 and 4: the kernels against the paper's recursion, and the noise against
+other routes to it."""
 
 import math
 
@@ -38,7 +38,8 @@ def test_the_plain_version_of_the_chapter_is_the_kernel(p, epsilon):
 
 
 def test_the_sum_is_the_recursion():
-    """Of equal records only the bias of d_0 = 0 is left: minus the first gradient over t + 1."""
+    """Of equal records only the bias of d_0 = 0 is left: minus the first gradient over t
+    + 1."""
     x = np.array([0.3, -0.2, 0.1, 0.0])
     y = 0.7
     out, state = learn(unclipped(4, 7, 2.0), np.tile(x, (7, 1)), np.full(7, y))
@@ -163,8 +164,9 @@ def test_no_pair_moves_further_than_the_exact_movement_and_one_as_far(size):
 @pytest.mark.parametrize("kind", ["tree", "sqrt"])
 @pytest.mark.parametrize("radius", [2.0, 0.02])
 def test_squared_shifts_of_every_leaf_are_covered_by_the_noise(kind, radius):
-    """Every leaf's own releases, counted by brute force, times its own movement.  In a small ball
-    the first leaf counts: w = 0 there, but it lies in one block more than any other."""
+    """Every leaf's own releases, counted by brute force, times its own movement.  In a
+    small ball the first leaf counts: w = 0 there, but it lies in one block more than any
+    other."""
     n = 11
     Y = 1.2
     budget = {"epsilon": 1.0, "delta": 1e-2}
@@ -188,7 +190,8 @@ def test_squared_shifts_of_every_leaf_are_covered_by_the_noise(kind, radius):
 
 
 def test_a_record_enters_as_many_nodes_as_the_guarantee_counts():
-    """Brute force over all leaves and all nodes that are ever used, and all columns of the root."""
+    """Brute force over all leaves and all nodes that are ever used, and all columns of
+    the root."""
     for n, m in ((7, 3), (8, 4), (1000, 10), (1024, 11), (2000, 11)):
         held = nodes_of_leaves(n)
         assert held.max() == held[0] == m == sf.leaf_growth(n, sf.TREE)
@@ -219,8 +222,8 @@ NOISES = [
 
 @pytest.mark.parametrize(("n", "options", "moved", "sigma"), NOISES)
 def test_noise_of_sums_by_hand(n, options, moved, sigma):
-    """r = Y = 1: s = 16, a clip of 4 gives 8; n = 7: 3 blocks.  epsilon = 1, delta = 1/1000: mu =
-    0.388401, rho = 0.059390 (two other programs)."""
+    """r = Y = 1: s = 16, a clip of 4 gives 8; n = 7: 3 blocks.  epsilon = 1, delta =
+    1/1000: mu = 0.388401, rho = 0.059390 (two other programs)."""
     o = streaming_fw(4, n, epsilon=1.0, delta=1e-3, **options)
     sigma = sigma or moved / 0.388401
     assert o.params.sigma == pytest.approx(sigma, rel=2e-5)
@@ -236,7 +239,8 @@ def test_noise_of_sums_by_hand(n, options, moved, sigma):
 
 
 def law(o, selector, total):
-    """Exact probabilities of the vertices e_1, ..., -e_d at the first step, by quadrature."""
+    """Exact probabilities of the vertices e_1, ..., -e_d at the first step, by
+    quadrature."""
     score = o.params.radius * total / 2 / sf.noise_scale(o.params, 1)
     both = np.concatenate([-score, score])
     d = len(score)
@@ -302,7 +306,8 @@ CHOICES = [  # options, scale, b_4 / scale
 
 @pytest.mark.parametrize(("options", "scale", "at_4"), CHOICES)
 def test_noise_of_choices_by_hand(options, scale, at_4):
-    """r = Y = 1, n = 50: D (beta D + L) = 16, 4 * 16 sqrt(log 50 log 100) = 271.647; H_50 = 4.4992.
+    """r = Y = 1, n = 50: D (beta D + L) = 16, 4 * 16 sqrt(log 50 log 100) = 271.647; H_50
+    = 4.4992.
 
     At t = 4 the schedules give 1/sqrt 4, sqrt 4/5 and 1/5 of the scale.
     """
@@ -349,13 +354,15 @@ def test_combinations_that_mean_nothing_are_refused(factory, options, message):
 
 
 def test_leaves_for_vertices_are_clipped_in_the_largest_entry():
-    """At theta = 0 the leaf of (1, 1, 1), y = 1 is -2 (1, 1, 1): clipped at 1/2 in l_inf."""
+    """At theta = 0 the leaf of (1, 1, 1), y = 1 is -2 (1, 1, 1): clipped at 1/2 in
+    l_inf."""
     p = vertex_fw(3, 10, epsilon=1.0, delta=1e-2, clip=0.5).params
     assert sf.leaf(p, 1, np.ones(3), 1.0, np.zeros(3), np.zeros(3)) == pytest.approx(-0.5)
 
 
 def test_leaves_for_sums_are_clipped_in_the_euclidean_norm():
-    """p = 1, so that contexts have largest entry 1: -2 (1, 1, 1, 1) has norm 4, clipped at 1."""
+    """p = 1, so that contexts have largest entry 1: -2 (1, 1, 1, 1) has norm 4, clipped
+    at 1."""
     p = streaming_fw(4, 10, epsilon=1.0, delta=1e-2, p=1.0, clip=1.0).params
     assert sf.leaf(p, 1, np.ones(4), 1.0, np.zeros(4), np.zeros(4)) == pytest.approx(-0.5)
 
@@ -380,7 +387,8 @@ def test_the_printed_noise_is_proved_at_two_per_node_itself():
 
 
 def test_few_choices_lose_no_more_than_the_sum_of_their_losses():
-    """One choice at delta = 1e-12: concentrated privacy says more than the loss itself."""
+    """One choice at delta = 1e-12: concentrated privacy says more than the loss
+    itself."""
     o = vertex_fw(2, 1, epsilon=1.0, delta=1e-12)
     p = o.params
     assert o.guarantee.epsilon == pytest.approx(16.0 / p.scale)

@@ -1,7 +1,8 @@
-"""Sphinx extension: docstrings as autodoc finds them, in their own lines where they are no reST.
+"""Sphinx extension: docstrings as autodoc finds them, in their own lines where they are
+no reST.
 
-A docstring is written for people who read code; what docutils would complain of is shown as it is.
-The automatic descriptions of a named tuple's fields are left out.
+A docstring is written for people who read code; what docutils would complain of is shown
+as it is. The automatic descriptions of a named tuple's fields are left out.
 """
 
 import inspect
@@ -26,8 +27,8 @@ BLOCK = re.compile(
 
 
 def _parameters(app, what, name, obj, options, lines):
-    """As napoleon reads it: words below the parameter's name, two empty lines after the last; what
-    is returned and raised are sentences."""
+    """As napoleon reads it: words below the parameter's name, two empty lines after the
+    last; what is returned and raised are sentences."""
 
     def below(match):
         return re.sub(r"^(\S.*?) : ", r"\1\n    ", match[0], flags=re.MULTILINE) + "\n"

@@ -1,11 +1,15 @@
 """Sphinx extension: the built site sends no request outside itself.
 
-* MathJax 3 is copied from the `sphinx-mathjax-offline` wheel (2 MB of its 24 MB) into _static.
-* sphinx-thebe, which Jupyter Book always loads, is silenced: its script names a content network
+* MathJax 3 is copied from the `sphinx-mathjax-offline` wheel (2 MB of its 24 MB) into
+_static.
+* sphinx-thebe, which Jupyter Book always loads, is silenced: its script names a content
+network
   and is emitted twice, which is an error in every page.
-* The theme's icons come twice, as a font and as a script of 1.5 MB for icons of one's own, of which
+* The theme's icons come twice, as a font and as a script of 1.5 MB for icons of one's
+own, of which
   there are none: the script is emptied.
-* Every page loads MathJax, since formulas may stand in outputs only, where Sphinx sees none.
+* Every page loads MathJax, since formulas may stand in outputs only, where Sphinx sees
+none.
 """
 
 import shutil

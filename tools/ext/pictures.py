@@ -1,8 +1,10 @@
-"""Sphinx extension: pictures and tables inside pages become files that are fetched when needed.
+"""Sphinx extension: pictures and tables inside pages become files that are fetched when
+needed.
 
-An executed notebook carries its pictures and data in itself, so that a download of it is whole.  A
-page that did so would be megabytes before its first word.  Here every data address becomes a file
-in `_images`, named by its content; pictures are asked for when they come into view.
+An executed notebook carries its pictures and data in itself, so that a download of it is
+whole.  A page that did so would be megabytes before its first word.  Here every data
+address becomes a file in `_images`, named by its content; pictures are asked for when
+they come into view.
 """
 
 import base64
@@ -15,7 +17,8 @@ ENDING = {"image/svg+xml": "svg", "text/csv": "csv"}
 
 
 def outsourced(body, up):
-    """(page with addresses of files, {name: bytes} of them); up: from the page to the root."""
+    """(page with addresses of files, {name: bytes} of them); up: from the page to the
+    root."""
     files = {}
 
     def file(match):
@@ -32,7 +35,8 @@ def outsourced(body, up):
 def _body(app, pagename, templatename, context, doctree):
     if "body" not in context:
         return
-    # entries of a bibliography are items of the list they stand in, which docutils does not say
+    # entries of a bibliography are items of the list they stand in, which docutils does
+    # not say
     body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
     context["body"], files = outsourced(body, "../" * pagename.count("/"))
     folder = Path(app.outdir) / "_images"

@@ -1,9 +1,10 @@
-"""Sphinx extension: what search.js needs to find a theorem by its number, a chapter by its file.
+"""Sphinx extension: what search.js needs to find a theorem by its number, a chapter by
+its file.
 
-Sphinx's search counts words on pages; "Theorem 3.2" then finds every page with a theorem and a 3.2.
-This collects the boxes of theorems and the claims, with the places in papers that they name, the
-chapters and the words of the glossary while their pages are written, into `_static/places.js`,
-which the search page loads.
+Sphinx's search counts words on pages; "Theorem 3.2" then finds every page with a theorem
+and a 3.2. This collects the boxes of theorems and the claims, with the places in papers
+that they name, the chapters and the words of the glossary while their pages are written,
+into `_static/places.js`, which the search page loads.
 """
 
 import html
