@@ -20,7 +20,7 @@ import streams
 from streams import flat, same_bits, stream_for
 
 from companion import held
-from companion.core import LARGEST_RECORD
+from companion.contract import LARGEST_RECORD
 from companion.live import Live
 from companion.optimisers import streaming_fw
 from companion.policies import fliphat, jdp_linucb, linucb
