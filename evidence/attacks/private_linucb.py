@@ -6,14 +6,9 @@ import numpy as np
 
 from companion.accounting import privacy
 from companion.accounting.privacy import tree_levels
-from companion.baselines.private_linucb import (
-    init,
-    jdp_linucb,
-    ldp_linucb,
-    randomize,
-    sdp_linucb,
-    update,
-)
+from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.ldp_linucb import ldp_linucb, randomize
+from companion.baselines.sdp_linucb import sdp_linucb, update
 from companion.jit import jit
 from companion.kernels import mechanisms
 from companion.kernels.linalg import copy
@@ -134,7 +129,7 @@ def batch_attack(policy):
 
 def after(policy, t):
     """The first state of a policy, told that t rounds were played."""
-    return init(policy.params)._replace(t=np.array([t]))
+    return policy.init(policy.params)._replace(t=np.array([t]))
 
 
 def ldp_audits():

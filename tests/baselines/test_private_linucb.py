@@ -8,14 +8,11 @@ from streams import run, stream
 
 from companion.accounting import privacy
 from companion.accounting.binomial import Noise, binomial_epsilon, releases_delta
-from companion.baselines import private_linucb as private
+from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.ldp_linucb import ldp_linucb, randomize
 from companion.baselines.linucb import linucb, theorem_radius
-from companion.baselines.private_linucb import (
-    jdp_linucb,
-    ldp_linucb,
-    sdp_linucb,
-    vector_sum,
-)
+from companion.baselines.sdp_linucb import RANGE, P, sdp_linucb, vector_sum
+from companion.kernels import ridge as regression
 from companion.kernels.mechanisms import statistics_size
 
 
@@ -88,14 +85,14 @@ def test_a_matrix_without_inverse_leaves_the_last_model():
     s = policy.init(policy.params)
     s.G[:] = np.eye(3)
     s.b[:] = 1.0
-    private.refit(p, s, 0.0)
+    regression.fit(s, p.ridge)
     before = s.V_inv.copy(), s.theta.copy()
     s.G[:] = -p.ridge * np.eye(3)
     s.b[:] = 2.0
-    private.refit(p, s, 0.0)
+    regression.fit(s, p.ridge)
     assert all(map(np.array_equal, before, (s.V_inv, s.theta)))
     s.G[:] = np.eye(3)
-    private.refit(p, s, 0.0)
+    regression.fit(s, p.ridge)
     assert np.array_equal(s.theta, 2 * before[1])
 
 
@@ -137,7 +134,7 @@ def test_statistics_of_clipped_records_stay_within_the_sensitivity(universe):
         *(rng.standard_normal((400, 3)) * rng.random((400, 1)) * 3),
     ]:
         for r in (-2.0, 0.0, 2.0):
-            private.randomize(p, v, r, rng, x, message)
+            randomize(p, v, r, rng, x, message)
             rows.append(message.copy())
     rows = np.array(rows)
     squares = (rows**2).sum(1)
@@ -200,13 +197,13 @@ def test_batch_of_the_policy_has_the_moments_of_its_messages():
         [packed(np.outer(x, x), r * x) for x, r in zip(X[:, 0], R[:, 0], strict=True)]
     )
     rest = ((w + 1) * p.g) % 1
-    noise = 20 * p.b * private.P * (1 - private.P)
-    variance = (private.RANGE / p.g) ** 2 * (noise + (rest * (1 - rest)).sum(0))
+    noise = 20 * p.b * P * (1 - P)
+    variance = (RANGE / p.g) ** 2 * (noise + (rest * (1 - rest)).sum(0))
     assert (np.abs(draws.mean(0) - packed(G, b)) < 5.5 * np.sqrt(variance / N)).all()
     assert (np.abs(draws.var(0) / variance - 1) < 5.5 * np.sqrt(2.2 / N)).all()
     # What the width assumes of one user and coordinate is the noise bits' share of that
     # variance.
-    assert p.sigma**2 * 20 == pytest.approx((private.RANGE / p.g) ** 2 * noise)
+    assert p.sigma**2 * 20 == pytest.approx((RANGE / p.g) ** 2 * noise)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0])
