@@ -65,10 +65,13 @@ def test_plays_the_plain_version_of_the_chapter(epsilon, clip):
         width=1.0,
         clip=clip,
     )
-    slow = plain("online_linucb", np=np)["plain_online_linucb"]
+    chapter = plain("online_linucb")
+    sigma = policy.params.sigma
+    assert chapter["noise_scale"](epsilon, 0.1) == pytest.approx(sigma)
+    slow = chapter["plain_online_linucb"]
+    rng = np.random.default_rng(1)
+    told = slow(X, R, rng, sigma=sigma, width=1.0, clip=clip)
     arms = run(policy, X, R)[0]
-    noise = {"sigma": policy.params.sigma}
-    told = slow(X, R, np.random.default_rng(1), width=1.0, clip=clip, **noise)
     assert np.array_equal(arms, told)
     best = (X @ THETA).argmax(axis=1)
     assert (arms == best)[200:].mean() > 0.5  # of four arms: it has learned
