@@ -127,8 +127,7 @@ def ldp_linucb(
     epsilon, delta : budget of a user, in (0, inf] and (0, 1).
     calibration : "corrected" or "paper".
     universe : "ball" (||x|| <= 1, |r| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= r
-    <= 1);
-        records outside are clipped into it and counted.
+        <= 1); records outside are clipped into it and counted.
     ridge : lambda without noise, at least 1e-100.
     shift : multiple of the noise's size that is added to the ridge, at least 0.
     noise : scale of the rewards, at least 0.

@@ -8,8 +8,7 @@ from companion.baselines.linucb import linucb
 from companion.online_linucb.combiner import init, of_epochs, record, theory_constants
 from companion.policies import anytime_linucb, combiner, online_linucb
 
-# --- Algorithm 9: restarts after 1, 2, 4, ... rounds
-# ---------------------------------------------
+# Algorithm 9: restarts after 1, 2, 4, ... rounds
 
 
 @pytest.mark.parametrize("epsilon", [20.0, np.inf])
@@ -61,8 +60,7 @@ def test_the_last_epoch_does_not_end():
     assert (s.t[0], s.epoch[0], s.run.t[0]) == (20, 1, 19)
 
 
-# --- Algorithm 2
-# --------------------------------------------------------------------------------
+# Algorithm 2
 
 
 def twin(policies, p, X, R, seed=1):
@@ -162,8 +160,7 @@ def test_constants_of_theorem_4_1_by_hand():
     assert list(c.alpha) == [0.75, 0.5, 0.5]
 
 
-# --- what is right at the border
-# ----------------------------------------------------------------
+# what is right at the border
 
 
 def test_a_base_learner_for_just_the_horizon_is_taken_and_one_for_a_round_less_is_not():

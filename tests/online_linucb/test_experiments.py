@@ -92,8 +92,7 @@ def test_terms_of_the_proof_and_the_needed_width_add_up_what_happened(epsilon):
     assert (total[2] > 0.01) == (epsilon < np.inf)
 
 
-# --- closed forms
-# -------------------------------------------------------------------------------
+# closed forms
 
 T = 20_000
 DELTA = 0.1
@@ -127,8 +126,7 @@ def test_closed_forms_by_hand():
     np.testing.assert_allclose(list(by_hand), list(by_hand.values()), rtol=1e-10)
 
 
-# --- drivers
-# ------------------------------------------------------------------------------------
+# drivers
 
 
 def test_a_policy_with_noise_has_just_that_noise():

@@ -20,7 +20,7 @@ from companion.online_linucb.online_linucb import (
     update_experts,
 )
 
-# --- Maler --------------------------------------------------------------------------------------
+# Maler
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,7 @@ def test_equals_the_slow_twin_over_noisy_steps(d, D, G, seed):
     np.testing.assert_allclose(s.S[0] @ s.S_inv[0], np.eye(d), atol=1e-9)
 
 
-# --- Algorithm 1
-# --------------------------------------------------------------------------------
+# Algorithm 1
 
 
 @pytest.mark.parametrize(("epsilon", "clip"), [(20.0, 5.0), (20.0, 1.0), (np.inf, 5.0)])
@@ -77,8 +76,7 @@ def test_plays_the_plain_version_of_the_chapter(epsilon, clip):
     assert (arms == best)[200:].mean() > 0.5  # of four arms: it has learned
 
 
-# --- the loss
-# -----------------------------------------------------------------------------------
+# the loss
 
 ARMS = np.array([[0.9, 0.1, 0.0], [-0.2, 0.7, 0.3], [0.1, -0.4, 0.8]])
 
@@ -119,8 +117,7 @@ def test_default_width_and_clip_by_hand():
     assert practical_width(0.5, 100, 3.0) == pytest.approx(3 * 0.5 * np.sqrt(np.log(100)))
 
 
-# --- privacy
-# ------------------------------------------------------------------------------------
+# privacy
 
 # delta = 0.1, in the ball, then in the environment of Figure 1: the paper's sigma; with
 # it the true epsilon at delta and the true delta at the nominal epsilon; sigma of one

@@ -61,8 +61,7 @@ def test_true_epsilon_of_the_local_noise():
         assert baseline(kind, 5, 100, epsilon=1.0, delta=0.1).guarantee.epsilon == np.inf
 
 
-# --- what is stored and released, round by round
-# ------------------------------------------------
+# what is stored and released, round by round
 
 
 @pytest.mark.parametrize("kind", ["LDP", "SDP (amplification)"])
