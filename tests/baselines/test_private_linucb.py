@@ -49,21 +49,17 @@ def test_without_privacy_it_is_linucb(make):
 def test_printed_noise_by_hand():
     """4 sqrt(2 ln 12.5)/0.5 of a message; 9 levels and sqrt(4.5) at the server."""
     printed = {"epsilon": 0.5, "delta": 0.1, "calibration": "paper"}
-    assert ldp_linucb(5, 100, **printed).params.sigma == pytest.approx(
-        17.9803577960, 1e-10
-    )
-    assert jdp_linucb(5, 400, **printed).params.sigma == pytest.approx(
-        28.6065740821, 1e-10
-    )
+    local = ldp_linucb(5, 100, **printed).params.sigma
+    joint = jdp_linucb(5, 400, **printed).params.sigma
+    assert local == pytest.approx(17.9803577960, 1e-10)
+    assert joint == pytest.approx(28.6065740821, 1e-10)
 
 
 @pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb])
 @pytest.mark.parametrize(("epsilon", "honest"), [(0.5, True), (20.0, False)])
 def test_guarantee_is_computed_from_the_noise(make, epsilon, honest):
-    own, paper = (
-        make(3, 400, epsilon=epsilon, delta=0.1, calibration=c)
-        for c in ("corrected", "paper")
-    )
+    own = make(3, 400, epsilon=epsilon, delta=0.1)
+    paper = make(3, 400, epsilon=epsilon, delta=0.1, calibration="paper")
     assert own.guarantee.epsilon == pytest.approx(epsilon, rel=1e-9)
     assert own.guarantee.claimed is None
     assert paper.guarantee.claimed == (epsilon, 0.1)
@@ -123,16 +119,9 @@ def test_statistics_of_clipped_records_stay_within_the_sensitivity(universe):
     )
     x = np.empty(3)
     message = np.empty(statistics_size(3))
-    worst = [
-        [0.5, np.sqrt(0.75), 0.0],
-        [1.0, 0.0, 0.0],
-        [-0.7, 0.1, 0.7],
-        [0.7, -0.1, 0.7],
-    ]
-    for v in [
-        *np.array(worst),
-        *(rng.standard_normal((400, 3)) * rng.random((400, 1)) * 3),
-    ]:
+    worst = [[0.5, np.sqrt(0.75), 0.0], [1.0, 0, 0], [-0.7, 0.1, 0.7], [0.7, -0.1, 0.7]]
+    others = rng.standard_normal((400, 3)) * rng.random((400, 1)) * 3
+    for v in np.vstack([worst, others]):
         for r in (-2.0, 0.0, 2.0):
             randomize(p, v, r, rng, x, message)
             rows.append(message.copy())
