@@ -38,19 +38,19 @@ from companion.kernels.linalg import axpy
 from companion.kernels.ucb import optimistic_arm
 from companion.validate import need_float, need_int, need_positive, need_probability
 
-# The noise of a node of the tree stands in these three places and nowhere else: its name,
-# how it is drawn, and the scale that a budget asks for.
+# The law of a node's noise stands in these three places and nowhere else: its
+# name, how it is drawn, and the standard deviation sigma that a budget asks for.
 
 LAW = "gaussian"
 
 
 @jit
 def add_node_noise(rng, sigma, node):
-    """node (packed,) <- node + N(0, sigma^2 I)."""
+    """node (packed,) <- node + noise of standard deviation sigma on every coordinate."""
     mechanisms.add_gaussian(rng, sigma, node)
 
 
-def node_scale(T, epsilon, delta, calibration, universe):
+def node_noise(T, epsilon, delta, calibration, universe):
     """(sigma, Guarantee) of all node sums of T rounds, of which a record enters
     tree_levels(T)."""
     levels = tree_levels(T)
@@ -75,7 +75,7 @@ class Params(NamedTuple):
     theta_bound: float  # S
     failure: float  # chance that some confidence set misses theta
     width: float  # multiple of the theorem's radius that is used; 1 is the theorem
-    sigma: float  # scale of the noise on every coordinate of a node
+    sigma: float  # standard deviation of the noise on every coordinate of a node
 
 
 class State(NamedTuple):
@@ -180,7 +180,7 @@ def jdp_linucb(
     """
     d = need_int("d", d, 1, WIDEST)
     T = need_int("T", T, 1)
-    sigma, guarantee = node_scale(T, epsilon, delta, calibration, universe)
+    sigma, guarantee = node_noise(T, epsilon, delta, calibration, universe)
     if failure is None:
         failure = 1.0 / (T + 1.0)
     p = Params(

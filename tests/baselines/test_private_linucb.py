@@ -156,7 +156,7 @@ def test_tree_release_is_exact_plus_the_live_nodes(t):
     z = []
     for seed in range(300):
         _, s = run(policy, X, R, seed=seed)
-        live = [level for level in range(len(s.nodes)) if s.nodes[level].any()]
+        live = np.flatnonzero(s.nodes.any(axis=1)).tolist()
         np.testing.assert_allclose(s.release, s.exact + s.nodes[live[0]], atol=1e-9)
         assert live == [level for level in range(5) if t >> level & 1]
         z.append(
@@ -180,15 +180,19 @@ def test_batch_of_the_policy_has_the_moments_of_its_messages():
     X, R, G, b = one_arm(20, d=2)
     p = policy.params
     N = 1500
-    found = [run(policy, X, R, seed=seed)[1] for seed in range(N)]
-    draws = np.array([packed(s.G, s.b) for s in found])
-    w = np.stack(
-        [packed(np.outer(x, x), r * x) for x, r in zip(X[:, 0], R[:, 0], strict=True)]
-    )
-    rest = ((w + 1) * p.g) % 1
+    draws = []
+    for seed in range(N):
+        s = run(policy, X, R, seed=seed)[1]
+        draws.append(packed(s.G, s.b))
+    draws = np.array(draws)
+    users = zip(X[:, 0], R[:, 0], strict=True)
+    w = np.stack([packed(np.outer(x, x), r * x) for x, r in users])
+    rest = ((w + 1) * p.g) % 1  # of the counts, before they are rounded
+    rounding = (rest * (1 - rest)).sum(0)
     noise = 20 * p.b * P * (1 - P)
-    variance = (RANGE / p.g) ** 2 * (noise + (rest * (1 - rest)).sum(0))
-    assert (np.abs(draws.mean(0) - packed(G, b)) < 5.5 * np.sqrt(variance / N)).all()
+    variance = (RANGE / p.g) ** 2 * (noise + rounding)
+    off = np.abs(draws.mean(0) - packed(G, b))
+    assert (off < 5.5 * np.sqrt(variance / N)).all()
     assert (np.abs(draws.var(0) / variance - 1) < 5.5 * np.sqrt(2.2 / N)).all()
     # What the width assumes of one user and coordinate is the noise bits' share of that
     # variance.
