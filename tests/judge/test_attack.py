@@ -5,7 +5,7 @@ import judged
 import numpy as np
 import pytest
 
-from companion.baselines.private_linucb import ldp_linucb
+from companion.baselines.ldp_linucb import ldp_linucb
 from companion.core import Universe
 from evidence.attacks.audit import need_neighbours
 from evidence.judge import attack

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streams import same_bits
 
-from companion.baselines import private_linucb
+from companion.baselines import ldp_linucb
 from companion.kernels import mechanisms
 from evidence.attacks.table import known
 from evidence.measure.neighbours import filler, positions, see
@@ -27,11 +27,11 @@ def case_of(name, number):
 
 
 def test_copies_change_no_module_and_replace_what_they_are_told():
-    before = vars(private_linucb).copy()
+    before = vars(ldp_linucb).copy()
     instead = {mechanisms.clip_to_ball: lambda x, r, out: (7.0, 0)}
-    copy = Interpreter(instead)(private_linucb.randomize)
-    assert copy.__globals__ is not private_linucb.randomize.py_func.__globals__
-    assert vars(private_linucb) == before
+    copy = Interpreter(instead)(ldp_linucb.randomize)
+    assert copy.__globals__ is not ldp_linucb.randomize.py_func.__globals__
+    assert vars(ldp_linucb) == before
     assert Interpreter()(np.linalg.norm) is np.linalg.norm
 
 
