@@ -78,8 +78,17 @@ def test_the_chapters_plain_version_plays_the_same_arms(changes):
     X, R = stream(300, 12, K=3)
     assert set(p.iterations) > {0, 2, 3} or changes
     arms, s = run(policy, X, R)
-    inputs = p.sparsity, p.eta, p.l1_radius, p.iterations, p.reward_clip, p.xi_first
-    twin = chapter["plain_fliphat"](X, R, *inputs, np.random.default_rng(0))
+    twin = chapter["plain_fliphat"](
+        X,
+        R,
+        p.sparsity,
+        p.iterations,
+        p.xi_first,
+        np.random.default_rng(0),
+        eta=p.eta,
+        C=p.l1_radius,
+        reward_clip=p.reward_clip,
+    )
     assert (twin == arms).all()
     best = R.argmax(axis=1)
     assert (arms == best)[150:].mean() > 0.8  # it has learned
