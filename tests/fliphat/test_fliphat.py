@@ -257,26 +257,26 @@ def test_factors_by_hand():
 
 def test_noise_scales_by_hand():
     """Four rows, eta = 1/2, x_max = 3, b_max = 2, R = 10: a row moves the first gradient
-    step by
-    4 (1/2) 3 (10)/4 = 15, later ones by 4 (1/2) 3 (16)/4 = 24; printed: (1/2)(16)/4 =
-    2."""
-    rest = {"eta": 0.5, "x_max": 3.0, "b_max": 2.0, "R": np.array([10.0])}
-    rest |= {"iterations": np.array([3])}
-    scales = module.noise_scales
+    step by 4 (1/2) 3 (10)/4 = 15, later ones by 4 (1/2) 3 (16)/4 = 24; printed:
+    (1/2)(16)/4 = 2."""
+    row = {"eta": 0.5, "x_max": 3.0, "b_max": 2.0, "R": np.array([10.0])}
+    budget = {"sparsity": 2, "epsilon": 1.5}
     n = np.array([4])
-    (first, later), promised = scales(False, n, 2, 1.5, 0.02, **rest)
+    three = np.array([3])
+    first, later = module.corrected_scales(
+        n, delta=0.02, iterations=three, **budget, **row
+    )
     factor = module.noise_multiplier(6, 1.5, 0.02)
     assert (first[0], later[0]) == pytest.approx((15 * factor, 24 * factor))
-    assert promised == 1.5
-    # log(M/delta) = 6, so the printed factor is 2 sqrt(3 2 6) 3/1.5 = 24
+    # log(M/delta) = 6, so the printed factor is 2 sqrt(3 2 6) M/1.5 = 24 and 8
     delta = 3 * np.exp(-6.0)
-    (first, later), true = scales(True, n, 2, 1.5, delta, **rest)
-    assert (first[0], later[0]) == pytest.approx((48.0, 48.0))
+    xi, true = module.printed_scales(n, delta=delta, iterations=three, **budget, **row)
+    assert xi[0] == pytest.approx(48.0)
     assert true == pytest.approx(module.composition_epsilon(delta, 6, 24 / 48))
-    one = rest | {"iterations": np.array([1])}
     delta = np.exp(-6.0)
-    (first, _), true = scales(True, n, 2, 1.5, delta, **one)
-    assert first[0] == pytest.approx(16.0)
+    one = np.array([1])
+    xi, true = module.printed_scales(n, delta=delta, iterations=one, **budget, **row)
+    assert xi[0] == pytest.approx(16.0)
     assert true == pytest.approx(module.composition_epsilon(delta, 2, 15 / 16))
 
 
