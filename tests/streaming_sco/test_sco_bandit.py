@@ -6,7 +6,7 @@ import pytest
 from plain import plain
 
 from companion.accounting.privacy import gaussian_epsilon
-from companion.core import need_contexts
+from companion.contract import need_contexts
 from companion.simulate import repetitions, simulate
 from companion.streaming_sco import streaming
 from companion.streaming_sco.environments import one_context
