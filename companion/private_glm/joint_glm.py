@@ -122,7 +122,7 @@ def need_preset(preset, calibration=None, width=None) -> Preset:
 
 # --- accounting: releases with a total rho are as private as one Gaussian release ------
 
-CALIBRATIONS = ("corrected", "rdp", "thirds", "paper")
+CALIBRATIONS = ("corrected", "rdp", "paper")
 SENSITIVITY = 2.0  # of the sum of gradients, to replacing one user
 
 
@@ -181,9 +181,8 @@ def rho_budget(epsilon: float, delta: float, calibration: str, share: float = 0.
     delta).
 
     epsilon in (0, inf), delta in (0, 1).  calibration "paper": the closed forms,
-    epsilon^2/(144 log(3/delta)) and epsilon^2/(144 log(8/delta)); "thirds": `simple_rho`
-    at (epsilon/3, delta/3) for each, as the paper composes; the others divide one total,
-    of which the trees get `share`:
+    epsilon^2/(144 log(3/delta)) and epsilon^2/(144 log(8/delta)); the others divide one
+    total, of which the trees get `share`:
     "corrected" that at which `combined_rho` is exact, "rdp" the sum of both that the best
     Renyi order allows, which the paper's remark on its simulations names.  Raises
     ValueError on anything else.
@@ -193,9 +192,6 @@ def rho_budget(epsilon: float, delta: float, calibration: str, share: float = 0.
     if calibration == "paper":
         scale = epsilon**2 / 144.0
         return scale / math.log(3.0 / delta), scale / math.log(8.0 / delta)
-    if calibration == "thirds":
-        rho = simple_rho(epsilon / 3.0, delta / 3.0)
-        return rho, rho
     if calibration == "corrected":
         total = 0.5 / privacy.gaussian_scale(epsilon, delta) ** 2
         rho = total / combined_rho(share, 1.0 - share)
@@ -569,7 +565,7 @@ def joint_glm(
     theta_bound: float = 1.0,
     kappa: float | None = None,
     preset: str | Preset = "tight",
-    calibration: Literal["corrected", "rdp", "thirds", "paper"] | None = None,
+    calibration: Literal["corrected", "rdp", "paper"] | None = None,
     width: float | None = None,
     rule: Literal["corrected", "paper"] = "corrected",
 ) -> Policy:

@@ -9,7 +9,7 @@ from plain import plain
 
 from companion.accounting.privacy import tree_levels
 from companion.kernels import tree
-from companion.kernels.glm import LOGISTIC, clip_eigenvalues, mean
+from companion.kernels.glm import clip_eigenvalues
 from companion.private_glm import joint_glm as joint
 from companion.private_glm.environments import world
 from companion.private_glm.joint_glm import PRESETS, init, joint_glm, select, update
@@ -136,15 +136,6 @@ def test_noise_alone_hardly_ever_reaches_the_guard_of_the_first_fit():
     assert guard < 4 * np.median(most)
 
 
-def test_widths_follow_gamma_and_kappa_as_printed():
-    """Criterion I at 1/(gamma^2 kappa), elimination at gamma sqrt(kappa): lines 4 and
-    14."""
-    preset = TIGHT._replace(gamma=0.5)
-    p = joint_glm(3, 100, epsilon=1.0, delta=0.02, kappa=9.0, preset=preset).params
-    assert p.threshold == pytest.approx(1 / (0.25 * 9))
-    assert p.elimination == pytest.approx(1.5)
-
-
 @pytest.mark.parametrize(
     ("epsilon", "exact", "rdp", "simple", "paper", "true"),
     [
@@ -164,7 +155,7 @@ def test_what_a_budget_buys(epsilon, exact, rdp, simple, paper, true):
     parts = joint.rho_budget(epsilon, 0.02, "corrected")
     assert joint.combined_rho(*parts) == pytest.approx(exact, abs=1e-4)
     assert joint.exact_epsilon(spent["paper"], 0.02) == pytest.approx(true, abs=1e-3)
-    assert spent["corrected"] > spent["rdp"] > spent["thirds"] > spent["paper"]
+    assert spent["corrected"] > spent["rdp"] > spent["paper"]
 
 
 def worst_pair(rho_tree, rho_fits, n=60):
@@ -231,59 +222,6 @@ def test_eigenvalues_have_a_floor_and_others_stay():
     for floor in (0.5, 0.4):  # at the second one all stay
         clip_eigenvalues(B, floor, *w)
         np.testing.assert_allclose(B, Q @ np.diag([5.0, 0.5, 1.0]) @ Q.T, atol=1e-12)
-
-
-def descended(sigma, seed, steps=400):
-    """(state, theta) of a fit on half of 150 rounds."""
-    preset = TIGHT._replace(penalty=1.0, steps_o=steps)
-    model = {"epsilon": np.inf, "delta": 0.02, "theta_bound": 5.0}
-    p = joint_glm(2, 200, preset=preset, **model).params
-    s = init(p)
-    rng = np.random.default_rng(1)
-    s.X[:] = rng.standard_normal((200, 2)) / 2
-    s.explored[:] = rng.integers(0, 2, 200)
-    chances = [mean(LOGISTIC, z) for z in s.X @ [1.0, -1.0]]
-    s.y[:] = rng.random(200) < chances
-    s.V.value[:] = s.X.T @ s.X
-    s.t[0] = 150
-    fit = p.fit_o._replace(sigma=sigma)
-    joint.private_descent(p, fit, s, s.V, 1, s.theta_o, np.random.default_rng(seed))
-    return s, s.theta_o
-
-
-def loss_gradient(s, theta):
-    """Gradient of the loss of the 150 rounds that explored, with penalty 1."""
-    rows = (s.explored == 1) & (np.arange(200) < 150)
-    chances = np.array([mean(LOGISTIC, z) for z in s.X[rows] @ theta])
-    return s.X[rows].T @ (chances - s.y[rows]) + theta
-
-
-def test_descent_without_noise_finds_the_minimum_of_its_side():
-    s, theta = descended(0.0, 0)
-    assert np.abs(loss_gradient(s, theta)).max() < 1e-8
-    assert s.fits.tolist() == [1, 0]
-
-
-def test_the_second_half_of_the_iterates_is_averaged():
-    """Two steps: the second iterate alone, of which one more step of the same fit knows
-    nothing."""
-    s, two = descended(0.0, 0, steps=2)
-    _, one = descended(0.0, 0, steps=1)
-    P = np.linalg.inv(0.125 * s.V.value + np.eye(2))
-    np.testing.assert_allclose(two, one - P @ loss_gradient(s, one), atol=1e-12)
-
-
-def test_every_gradient_has_its_noise():
-    """Of 2000 gradients of no rows; 6 standard errors."""
-    p = made(4, epsilon=1.0).params
-    s = init(p)
-    rng = np.random.default_rng(2)
-    g = np.zeros(2)
-    gradients = []
-    for _ in range(2000):
-        joint.release_gradient(p, 3.0, s, 1, np.zeros(2), rng, g)
-        gradients.append(g.copy())
-    assert np.var(gradients) == pytest.approx(9.0, rel=6 * np.sqrt(2 / 4000))
 
 
 @pytest.mark.parametrize(
