@@ -33,8 +33,8 @@ def own_attacks(policy):
     context e_1 or e_2."""
     p = policy.params
     s = policy.init(p)
-    move = np.zeros(len(s.triangle))
-    move[0] = 1.0  # of rows (11), (21, 22), ...
+    move = np.zeros(len(s.triangle))  # of rows (11), (21, 22), ...
+    move[0] = 1.0
     move[2] = -1.0
 
     def fill(x, rng, out):
@@ -54,8 +54,9 @@ def own_attacks(policy):
 
 def attack_instances():
     """What the audits attack: nearly all of the budget is the matrix's."""
-    known = {"epsilon": 1.0, "delta": 0.1, "first": 50, "steps": 1, "share": 0.98}
-    return audit.in_both(shuffle_glm, 2, 3, 400, **known)
+    return audit.in_both(
+        shuffle_glm, 2, 3, 400, epsilon=1.0, delta=0.1, first=50, steps=1, share=0.98
+    )
 
 
 def audit_instances() -> tuple[audit.AuditInstance, ...]:
@@ -66,47 +67,42 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
     next to e_1 and -e_1 gradients of norm nearly 1 that point apart.  The last case plays
     the end of the first batch and all of a second one.
     """
+    matrix = shuffle_glm(2, 3, 2000, share=0.98, **KNOWN)
+    gradient = shuffle_glm(2, 3, 2000, share=0.02, **KNOWN)
+    printed = shuffle_glm(2, 3, 2000, calibration="paper", **KNOWN)
+    both = shuffle_glm(2, 3, 53, share=0.98, **KNOWN)
     return (
-        _second_batch(0.98, "corrected", 0.0),
-        _second_batch(0.02, "corrected", 200.0),
-        _second_batch(0.5, "paper", 0.0),
-        _both_batches(),
+        last_user(matrix, 1, 0.0),
+        last_user(gradient, 1, 200.0),
+        last_user(printed, 1, 0.0),
+        last_user(both, 0, 0.0, rounds=2, bound_is_tight=None),
     )
 
 
-KNOWN = {"epsilon": 1.0, "delta": 0.01, "theta_bound": 200.0, "kappa": 4.0, "first": 50}
-NEXT_TO_E1 = [[np.cos(a), np.sin(a), 0.0] for a in (0.05, np.pi - 0.05)]
+KNOWN = {
+    "epsilon": 1.0,
+    "delta": 0.01,
+    "theta_bound": 200.0,
+    "kappa": 4.0,
+    "first": 50,
+    "steps": 1,
+}
 
 
-def _second_batch(share, calibration, estimate):
-    """The last user of a second batch, after a first estimate of `estimate` times e_2."""
-    policy = shuffle_glm(
-        2, 3, 2000, steps=1, share=share, calibration=calibration, **KNOWN
-    )
+def last_user(policy, k, estimate, rounds=1, bound_is_tight=False):
+    """Of batch k, where the first estimate was `estimate` times e_2."""
     ends = policy.params.ends
     past = init(policy.params)
-    past.t[0] = ends[1] - 1
-    past.k[0] = 1
-    past.size[0] = ends[1] - ends[0] - 1
+    past.t[0] = ends[k] - 1
+    past.k[0] = k
+    past.size[0] = np.diff(ends, prepend=0)[k] - 1
     past.theta[0, 1] = estimate
+    x = np.cos(0.05)
+    y = np.sin(0.05)
     return audit.instance(
         policy,
         initial_state=past,
-        records=np.array(NEXT_TO_E1),
-        bound_is_tight=False,
-    )
-
-
-def _both_batches():
-    """The last user of a first batch, and a second batch of one."""
-    policy = shuffle_glm(2, 3, 53, steps=1, share=0.98, **KNOWN)
-    past = init(policy.params)
-    past.t[0] = 49
-    past.size[0] = 49
-    return audit.instance(
-        policy,
-        initial_state=past,
-        rounds=2,
-        records=np.array(NEXT_TO_E1),
-        bound_is_tight=None,
+        rounds=rounds,
+        records=np.array([[x, y, 0.0], [-x, y, 0.0]]),
+        bound_is_tight=bound_is_tight,
     )
