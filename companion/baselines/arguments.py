@@ -17,10 +17,8 @@ from companion.kernels.glm import LINKS, need_link, slope
 from companion.validate import need_choice, need_float, need_int, need_probability
 
 # --- bandits for generalized linear models
-# ------------------------------------------------------
 
-# What all say of themselves: any context, rewards in [0, 1], which may come late.
-GLM = {"universe": Universe(radius=np.inf, low=0.0), "delayed_feedback": True}
+CLICKS = Universe(radius=np.inf, low=0.0)  # any context, rewards in [0, 1]
 
 
 def need_bernoulli_link(value):
@@ -48,17 +46,12 @@ def need_model(d, link, theta_bound, kappa, failure):
     d = need_int("d", d, 1, WIDEST)
     link = need_bernoulli_link(link)
     bound = need_float("theta_bound", theta_bound, 1e-30, 1e30)
-    return (
-        d,
-        link,
-        bound,
-        need_kappa(link, bound, kappa),
-        need_probability("failure", failure),
-    )
+    kappa = need_kappa(link, bound, kappa)
+    failure = need_probability("failure", failure)
+    return d, link, bound, kappa, failure
 
 
 # --- optimisers
-# ---------------------------------------------------------------------------------
 
 # sizes lie between this and its inverse: what is made of them stays finite
 SMALLEST = 1e-30

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.arguments import GLM, need_model
+from companion.baselines.arguments import CLICKS, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels import linalg
@@ -45,19 +45,13 @@ class State(NamedTuple):
 def init(p):
     """State before the first round."""
     d = p.d
-    t = np.zeros(1, np.int64)
-    clipped = np.zeros(1, np.int64)
-    V = p.ridge * np.eye(d)
-    V_inv = np.eye(d) / p.ridge
-    theta = np.zeros(d)
-    surplus = np.zeros(1)
     return State(
-        t=t,
-        V=V,
-        V_inv=V_inv,
-        theta_hat=theta,
-        surplus=surplus,
-        clipped=clipped,
+        t=np.zeros(1, np.int64),
+        V=p.ridge * np.eye(d),
+        V_inv=np.eye(d) / p.ridge,
+        theta_hat=np.zeros(d),
+        surplus=np.zeros(1),
+        clipped=np.zeros(1, np.int64),
         work=np.zeros((5, d)),
         L=np.zeros((d, d)),
     )
@@ -69,12 +63,9 @@ def radius(p, s):
     root = math.sqrt(p.ridge)
     inside = 2.0 / p.failure * math.sqrt(1.0 + (s.t[0] + 1.0) / (4.0 * p.ridge))
     gain = 0.5 * root + 2.0 / root * math.log(inside)
-    grown = (
-        2.0 * p.ridge * p.theta_bound**2
-        + (1.0 + p.theta_bound) ** 2 * gain
-        + s.surplus[0]
-    )
-    return math.sqrt(max(grown, 0.0))
+    square = 2.0 * p.ridge * p.theta_bound**2 + (1.0 + p.theta_bound) ** 2 * gain
+    square += s.surplus[0]
+    return math.sqrt(max(square, 0.0))
 
 
 @jit
@@ -115,10 +106,10 @@ def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     y = clipped_reward(r)
     s.t[0] += 1
-    s.clipped[0] += y != r
-    depth = math.ceil(
-        (2.25 + p.theta_bound / 8.0) * math.log(p.theta_bound * (s.t[0] + 1.0))
-    )
+    if y != r:
+        s.clipped[0] += 1
+    log_term = math.log(p.theta_bound * (s.t[0] + 1.0))
+    depth = math.ceil((2.25 + p.theta_bound / 8.0) * log_term)
     steps = int(max(depth, 1.0) / STEP)
     direction = s.work[0]
     shifted = s.work[1]
@@ -153,5 +144,14 @@ def ecolog(d: int, *, theta_bound: float = 1.0, failure: float = 0.01) -> Policy
     (0, 1). Raises ValueError on anything else.
     """
     d, _, bound, _, failure = need_model(d, "logistic", theta_bound, None, failure)
-    p = Params(d, bound, failure)
-    return Policy("ECOLog", p, init, select, update, play, NO_PRIVACY, **GLM)
+    return Policy(
+        name="ECOLog",
+        params=Params(d=d, theta_bound=bound, failure=failure),
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=NO_PRIVACY,
+        universe=CLICKS,
+        delayed_feedback=True,
+    )

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.arguments import GLM, need_model
+from companion.baselines.arguments import CLICKS, need_model
 from companion.core import ROOM, Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import (
@@ -54,20 +54,18 @@ class State(NamedTuple):
 def init(p):
     """State before the first round."""
     d = p.d
-    count = np.zeros(1, np.int64)
-    rows = np.zeros((p.T, d)), np.zeros(p.T)
-    flags = (np.zeros(1, np.int64), np.zeros(1, np.int64))
     work = work_for(d)
-    # Cholesky factor of the Hessian without rows
-    work[:d] = np.sqrt(2.0 * p.ridge) * np.eye(d)
+    work[:d] = np.sqrt(2.0 * p.ridge) * np.eye(d)  # of the Hessian without rows
     return State(
-        count,
-        np.eye(d) / p.ridge,
-        np.zeros(d),
-        *rows,
-        *flags,
-        work,
-        np.zeros(d),
+        t=np.zeros(1, np.int64),
+        V_inv=np.eye(d) / p.ridge,
+        theta_hat=np.zeros(d),
+        X=np.zeros((p.T, d)),
+        y=np.zeros(p.T),
+        started=np.zeros(1, np.int64),
+        clipped=np.zeros(1, np.int64),
+        work=work,
+        column=np.zeros(d),
     )
 
 
@@ -79,7 +77,9 @@ def select(p, s, X, rng):
         s.started[0] = 1
         for i in range(p.d):
             s.theta_hat[i] = rng.standard_normal()
-    width = p.width * (math.sqrt(math.log(s.t[0] + 1.0)) if p.link == PROBIT else 1.0)
+    width = p.width
+    if p.link == PROBIT:
+        width = p.width * math.sqrt(math.log(s.t[0] + 1.0))
     return optimistic_mean(p.link, s.theta_hat, s.V_inv, width, X)
 
 
@@ -98,7 +98,8 @@ def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     y = clipped_reward(r)
     n = s.t[0]
-    s.clipped[0] += y != r
+    if y != r:
+        s.clipped[0] += 1
     s.y[n] = y
     copy(x, s.X[n])
     sherman_morrison(s.V_inv, x, s.column)
@@ -141,4 +142,14 @@ def glm_ucb(
         ridge=float(d),
         width=2.0 * slope(number, 0.0) * kappa * root,
     )
-    return Policy("GLM-UCB", p, init, select, update, play, NO_PRIVACY, **GLM)
+    return Policy(
+        name="GLM-UCB",
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=NO_PRIVACY,
+        universe=CLICKS,
+        delayed_feedback=True,
+    )

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.arguments import GLM, need_model
+from companion.baselines.arguments import CLICKS, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import clipped_reward, mean, slope
@@ -41,18 +41,14 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    d = p.d
     regret = 2.0 * p.k * p.theta_bound * p.theta_bound * p.ridge
-    counts = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    V_inv = np.eye(d) / p.ridge
-    theta = np.zeros(d)
     return State(
-        t=counts[0],
-        V_inv=V_inv,
-        theta_hat=theta,
+        t=np.zeros(1, np.int64),
+        V_inv=np.eye(p.d) / p.ridge,
+        theta_hat=np.zeros(p.d),
         regret=np.array([regret]),
-        clipped=counts[1],
-        work=np.zeros(d),
+        clipped=np.zeros(1, np.int64),
+        work=np.zeros(p.d),
     )
 
 
@@ -86,7 +82,8 @@ def update(p, s, arm, x, r, rng):
         for i in range(p.d):
             s.theta_hat[i] *= p.theta_bound / size
     s.t[0] += 1
-    s.clipped[0] += y != r
+    if y != r:
+        s.clipped[0] += 1
 
 
 play = plain_loop(select, update)
@@ -117,4 +114,14 @@ def gloc(
         ridge=float(d),
         failure=failure,
     )
-    return Policy("GLOC", p, init, select, update, play, NO_PRIVACY, **GLM)
+    return Policy(
+        name="GLOC",
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=NO_PRIVACY,
+        universe=CLICKS,
+        delayed_feedback=True,
+    )

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.arguments import GLM, need_model
+from companion.baselines.arguments import CLICKS, need_model
 from companion.core import ROOM, Policy, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels.glm import clipped_reward, fit, slope, work_for
@@ -69,14 +69,24 @@ def init(p):
     """State before the first round."""
     d = p.d
     T = p.T
-    V_inv = np.eye(d) / p.ridge
-    H = p.ridge * np.eye(d)
-    rows = np.zeros((T, d)), np.zeros(T), np.zeros((T, d)), np.zeros(T)
-    last = np.zeros((d, d)), np.full(1, -np.inf), np.zeros(d), np.zeros(d)
-    flag = np.zeros(2, np.int64)
-    t, n_warm, clipped = (np.zeros(1, np.int64) for _ in range(3))
-    work = np.zeros((d, d)), work_for(d)
-    return State(t, n_warm, V_inv, H, *last, *rows, flag, clipped, *work)
+    return State(
+        t=np.zeros(1, np.int64),
+        n_warm=np.zeros(1, np.int64),
+        V_inv=np.eye(d) / p.ridge,
+        H=p.ridge * np.eye(d),
+        H_inv=np.zeros((d, d)),
+        log_det=np.full(1, -np.inf),
+        theta_warm=np.zeros(d),
+        theta_hat=np.zeros(d),
+        X_warm=np.zeros((T, d)),
+        y_warm=np.zeros(T),
+        X=np.zeros((T, d)),
+        y=np.zeros(T),
+        warm=np.zeros(2, np.int64),
+        clipped=np.zeros(1, np.int64),
+        L=np.zeros((d, d)),
+        work=work_for(d),
+    )
 
 
 @jit
@@ -91,8 +101,7 @@ def log_det(A, L):
 
 @inlined
 def refit(p, s):
-    """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last
-    fit."""
+    """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last."""
     now = log_det(s.H, s.L)
     if now >= s.log_det[0] + math.log(GROWTH):
         s.log_det[0] = now
@@ -105,16 +114,8 @@ def fit_warm_up(p, s):
     """theta_warm <- of the warm-up rounds, if there are new ones since the last fit."""
     if s.warm[1] == 1:
         s.warm[1] = 0
-        fit(
-            p.link,
-            s.X_warm,
-            s.y_warm,
-            s.n_warm[0],
-            PENALTY,
-            p.tolerance,
-            s.theta_warm,
-            s.work,
-        )
+        n = s.n_warm[0]
+        fit(p.link, s.X_warm, s.y_warm, n, PENALTY, p.tolerance, s.theta_warm, s.work)
 
 
 @inlined
@@ -144,7 +145,8 @@ def select(p, s, X, rng):
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     y = clipped_reward(r)
-    s.clipped[0] += y != r
+    if y != r:
+        s.clipped[0] += 1
     t = s.t[0]
     n = s.n_warm[0]
     s.y[t] = y
@@ -182,16 +184,14 @@ def rs_glinucb(
     d, number, bound, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     T = need_int("T", T, 1, ROOM // d)
     root = math.sqrt(d * math.log(T / failure))
-    elimination = bound * root * math.sqrt(kappa)
-    threshold = 100.0 / (kappa * bound**2 * d)
     p = Params(
         d=d,
         T=T,
         link=number,
         ridge=0.5,
-        elimination=elimination,
+        elimination=bound * root * math.sqrt(kappa),
         width=4.0 * root,
-        threshold=threshold,
+        threshold=100.0 / (kappa * bound**2 * d),
     )
     return Policy(
         name="RS-GLinUCB",
@@ -201,5 +201,5 @@ def rs_glinucb(
         update=update,
         play=play,
         guarantee=NO_PRIVACY,
-        universe=GLM["universe"],
+        universe=CLICKS,
     )

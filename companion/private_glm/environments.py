@@ -62,7 +62,8 @@ def rotating_arms(start, X):
     for t in range(X.shape[0]):
         for i in range(d):
             e = 1.0 if i == (start + t) % d else 0.0
-            X[t, 0, i], X[t, 1, i] = e, -e
+            X[t, 0, i] = e
+            X[t, 1, i] = -e
 
 
 @jit
@@ -114,16 +115,10 @@ def curvature(link: int, X: np.ndarray, theta: np.ndarray):
 
 
 def fixed(X: np.ndarray, theta: np.ndarray, link: int) -> Fixed:
-    """`Fixed` with its means, from contexts X (T, K, d) in the unit ball and theta
-    (d,)."""
+    """`Fixed` from contexts X (T, K, d) in the unit ball and theta (d,)."""
     mu = np.empty(X.shape[:2])
     means(link, theta, X, mu)
-    return Fixed(
-        X=X,
-        theta=theta,
-        link=link,
-        mu=mu,
-    )
+    return Fixed(X=X, theta=theta, link=link, mu=mu)
 
 
 def paper_world(
@@ -152,15 +147,20 @@ def paper_world(
     return fixed(X, bound * cube / np.sqrt(np.sum(cube * cube)), link)
 
 
-def idle_regret(fixed: Fixed, T: int, how: str) -> np.ndarray:
-    """Exact cumulative regret (T,) of one who never learns in a `Fixed` world: how
-    "random" plays an arm at random (in expectation), "longest" the longest arm.
-    ValueError on anything else."""
+def idle_regret(fixed: Fixed, T: int, rule: str) -> np.ndarray:
+    """Exact cumulative regret (T,) of one who never learns in a `Fixed` world.
+
+    T: rounds, at most those of the world; rule: "random", an arm at random (in
+    expectation), or "longest", the longest arm.  Raises ValueError on anything else.
+    """
     T = need_int("T", T, 1, len(fixed.X))
-    need_choice("how", how, ("random", "longest"))
+    need_choice("rule", rule, ("random", "longest"))
     mu = fixed.mu[:T]
-    longest = np.linalg.norm(fixed.X[:T], axis=2).argmax(axis=1)
-    played = mu.mean(axis=1) if how == "random" else mu[np.arange(T), longest]
+    if rule == "random":
+        played = mu.mean(axis=1)
+    else:
+        longest = np.linalg.norm(fixed.X[:T], axis=2).argmax(axis=1)
+        played = mu[np.arange(T), longest]
     return np.cumsum(mu.max(axis=1) - played)
 
 
@@ -226,15 +226,15 @@ def world(
     Raises ValueError on anything else.
     """
     kind = need_choice("kind", kind, KINDS)
+    least = 1
+    most = None
+    if kind == "spiked":
+        least = 2
+        most = 40  # one coordinate up to 0.95, others up to 0.05: 0.95^2 + 39 0.05^2 <= 1
+    d = need_int("d", d, least, most)
+    theta_bound = need_float("theta_bound", theta_bound, 0.0, open_low=True)
     link = need_bernoulli_link(link)
-    # within 0.05 of 0.9 in each of d coordinates: 0.95^2 + (d - 1) 0.05^2 <= 1 up to d =
-    # 40
-    d = need_int("d", d, 2 if kind == "spiked" else 1, 40 if kind == "spiked" else None)
-    K = 2 if kind == "rotating" else need_int("K", K, 1)
-    return World(
-        kind=kind,
-        K=K,
-        d=d,
-        link=link,
-        theta_bound=need_float("theta_bound", theta_bound, 0.0, open_low=True),
-    )
+    K = need_int("K", K, 1)
+    if kind == "rotating":
+        K = 2
+    return World(kind=kind, K=K, d=d, link=link, theta_bound=theta_bound)

@@ -15,8 +15,7 @@ data, not with high probability under the model (Lemma F.7). Differs: batch leng
 T; of the confidence widths only the first batch's has sqrt(kappa) (`widths`: the paper
 prints it for all); the optimiser is preconditioned by the released matrix and takes
 `steps` gradients where the paper takes (epsilon n)^2/(d log^3); values are quantised on
-[0,
-2 L] (the paper: on [0, L], which overflows); eigenvalues have a floor.  Messages are
+[0, 2 L] (the paper: on [0, L], which overflows); eigenvalues have a floor.  Messages are
 summed in the aggregated law (`mechanisms.shuffle_analyse`).
 """
 
@@ -67,7 +66,6 @@ from companion.validate import (
 )
 
 # --- batches, and the noise that a budget needs in each of them
-# ---------------------------------
 
 COIN = 0.25  # chance that a noise bit is one
 UNIT = "user (contexts in the unit ball, reward in [0, 1])"
@@ -125,8 +123,7 @@ def n_levels(n: int, d: int) -> int:
 
 
 def sensitivity(levels: int, entries: int, ratio: float) -> float:
-    """L2 sensitivity of the integers: ratio = sensitivity of the reals over their range
-    2L."""
+    """L2 sensitivity of the integers; ratio: that of the reals over their range 2L."""
     return levels * ratio + math.sqrt(entries)
 
 
@@ -136,44 +133,43 @@ MATRIX_RATIO = math.sqrt(0.5)
 
 
 def noise_bits(
-    n: int,
-    levels: int,
-    entries: int,
-    ratio: float,
-    rho: float,
-    factor: float,
+    n: int, levels: int, entries: int, ratio: float, rho: float, factor: float
 ) -> int:
-    """b with which n users' Bin(b, 1/4) have the variance of N(0, sigma^2) at rho, times
-    factor."""
+    """b of n users, whose Bin(n b, 1/4) has `factor` times the variance of normal noise
+    at zCDP rho."""
     variance = factor * sensitivity(levels, entries, ratio) ** 2 / (2.0 * rho)
     return math.ceil(variance / (COIN * (1.0 - COIN) * n))
 
 
 def printed_bits(n: int, levels: int, d: int, epsilon: float, delta: float) -> int:
-    """b of the paper's (122), rounded up: 24e4 g^2 log^2(4(d^2 + 1)/delta)/(epsilon^2
-    n)."""
-    return math.ceil(
-        24e4 * (levels * math.log(4 * (d * d + 1) / delta) / epsilon) ** 2 / n
-    )
+    """b of (122), rounded up: 24e4 g^2 log^2(4(d^2 + 1)/delta)/(epsilon^2 n)."""
+    log_term = math.log(4 * (d * d + 1) / delta)
+    return math.ceil(24e4 * (levels * log_term / epsilon) ** 2 / n)
 
 
 def releases(
-    n: int,
-    d: int,
-    steps: int,
-    bits_matrix: int,
-    bits_gradient: int,
+    n: int, d: int, steps: int, bits_matrix: int, bits_gradient: int
 ) -> list[Noise]:
     """All that one user of a batch of n enters, as a list of `binomial.Noise`."""
     levels = n_levels(n, d)
     entries = d * (d + 1) // 2
-    known = {"p": COIN, "largest": levels + 1}  # no entry moves further
-    matrix = sensitivity(levels, entries, MATRIX_RATIO)
-    gradient = sensitivity(levels, d, GRADIENT_RATIO)
-    return [
-        Noise(bits=n * bits_matrix, move=matrix, entries=entries, **known),
-        Noise(bits=n * bits_gradient, move=gradient, entries=d, times=steps, **known),
-    ]
+    largest = levels + 1  # no entry moves further
+    matrix = Noise(
+        bits=n * bits_matrix,
+        p=COIN,
+        move=sensitivity(levels, entries, MATRIX_RATIO),
+        largest=largest,
+        entries=entries,
+    )
+    gradients = Noise(
+        bits=n * bits_gradient,
+        p=COIN,
+        move=sensitivity(levels, d, GRADIENT_RATIO),
+        largest=largest,
+        entries=d,
+        times=steps,
+    )
+    return [matrix, gradients]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -202,28 +198,26 @@ def calibrated(
     entries = d * (d + 1) // 2
     if calibration == "paper":
         per_step = epsilon / (4.0 * math.sqrt(2.0 * steps * math.log(2.0 / delta)))
-        bits = (
-            printed_bits(n, levels, d, epsilon / 2.0, delta / 2.0),
-            printed_bits(n, levels, d, per_step, delta / (2.0 * (steps + 1))),
-        )
-        return *bits, releases_epsilon(delta, releases(n, d, steps, *bits))
+        b_matrix = printed_bits(n, levels, d, epsilon / 2.0, delta / 2.0)
+        b_gradient = printed_bits(n, levels, d, per_step, delta / (2.0 * (steps + 1)))
+        entered = releases(n, d, steps, b_matrix, b_gradient)
+        return b_matrix, b_gradient, releases_epsilon(delta, entered)
     need_searchable(delta)
     rho = 0.5 / privacy.gaussian_scale(epsilon, delta) ** 2
+    of_matrix = share * rho
+    of_gradient = (1.0 - share) * rho / steps
     for factor in FACTORS:
-        bits = (
-            noise_bits(n, levels, entries, MATRIX_RATIO, share * rho, factor),
-            noise_bits(n, levels, d, GRADIENT_RATIO, (1.0 - share) * rho / steps, factor),
-        )
-        found = releases(n, d, steps, *bits)
-        if releases_delta(epsilon, found) <= delta:
-            return *bits, releases_epsilon(delta, found)
+        b_matrix = noise_bits(n, levels, entries, MATRIX_RATIO, of_matrix, factor)
+        b_gradient = noise_bits(n, levels, d, GRADIENT_RATIO, of_gradient, factor)
+        entered = releases(n, d, steps, b_matrix, b_gradient)
+        if releases_delta(epsilon, entered) <= delta:
+            return b_matrix, b_gradient, releases_epsilon(delta, entered)
     raise ValueError(
         f"no noise is proved enough for batches of {n} at {epsilon=}, {delta=}"
     )
 
 
 # --- what is fixed, and what is remembered
-# ------------------------------------------------------
 
 MAX_MOVES = 500  # of a design
 
@@ -284,7 +278,13 @@ class State(NamedTuple):
 
 def work_for(K: int, d: int) -> Work:
     """Scratch of `g_optimal`."""
-    return Work(np.zeros(K), *np.zeros((3, d, d)), np.zeros(d))
+    return Work(
+        leverage=np.zeros(K),
+        M=np.zeros((d, d)),
+        M_inv=np.zeros((d, d)),
+        B=np.zeros((d, d)),
+        v=np.zeros(d),
+    )
 
 
 def init(p: Params) -> State:
@@ -292,31 +292,39 @@ def init(p: Params) -> State:
     d = p.d
     K = p.K
     M = len(p.ends)
-    m = p.d * (p.d + 1) // 2
-    # the longest batch whose data are read
-    n = int(np.diff(p.ends[:-1], prepend=0).max())
-    released = np.zeros((M, d, d)), np.zeros((M, d, d)), np.zeros((M, d))
-    t, k, size, clipped = (np.zeros(1, np.int64) for _ in range(4))
-    users = size, np.zeros((n, d)), np.zeros(n), np.zeros(m), np.zeros(d), np.zeros(m)
-    arms = (
-        np.ones(K, np.int64),
-        np.zeros((M, K)),
-        np.zeros(K),
-        np.zeros((K, d)),
-        np.zeros(K),
+    entries = d * (d + 1) // 2
+    longest = int(np.diff(p.ends[:-1], prepend=0).max())  # of those whose data are read
+    return State(
+        t=np.zeros(1, np.int64),
+        k=np.zeros(1, np.int64),
+        V=np.zeros((M, d, d)),
+        V_inv=np.zeros((M, d, d)),
+        theta=np.zeros((M, d)),
+        size=np.zeros(1, np.int64),
+        X=np.zeros((longest, d)),
+        y=np.zeros(longest),
+        counts=np.zeros(entries),
+        sums=np.zeros(d),
+        triangle=np.zeros(entries),
+        x=np.zeros(d),
+        alive=np.ones(K, np.int64),
+        half=np.zeros((M, K)),
+        score=np.zeros(K),
+        A=np.zeros((K, d)),
+        pi=np.zeros(K),
+        clipped=np.zeros(1, np.int64),
+        work=np.zeros((3, d)),
+        design=work_for(K, d),
     )
-    last = clipped, np.zeros((3, d)), work_for(K, d)
-    return State(t, k, *released, *users, np.zeros(d), *arms, *last)
 
 
 # --- line 17: which arms the finished batches rule out
-# ------------------------------------------
 
 
 @jit
 def eliminate(p, s, X):
-    """s.alive (K,) <- 1 at the rows of X (K, d) that no finished batch rules out, else 0;
-    returns how many are left and the last of them.  s.half[k] <- half-widths that were
+    """(how many arms are left, the last of them): s.alive (K,) <- 1 at the rows of X
+    (K, d) that no finished batch rules out, else 0; s.half[k] <- half-widths that were
     needed."""
     s.alive[:] = 1
     for k in range(s.k[0]):
@@ -339,7 +347,6 @@ def eliminate(p, s, X):
 
 
 # --- lines 18 to 20: a G-optimal design of the arms that are left
-# -------------------------------
 #
 # A design pi on arms a_1, ..., a_K has the leverages (squared widths) g_i = a_i' M^-1 a_i
 # with M = sum pi_i a_i a_i'.  Always sum pi_i g_i = r, the rank of the arms, so max g >=
@@ -363,15 +370,14 @@ def uniform_design(A, alive, pi, w):
     for k in range(K):
         pi[k] = 0.0
         if alive[k]:
-            first = k if first < 0 else first
+            if n == 0:
+                first = k
             n += 1
             top = max(top, dot(A[k], A[k]))
     if top < 1e-280 or n == 1:  # the ridge of a smaller one would be 0
         pi[first] = 1.0
         return False
-    for i in range(d):
-        for j in range(d):
-            w.M[i, j] = DESIGN_RIDGE * top if i == j else 0.0
+    set_identity(DESIGN_RIDGE * top, w.M)
     for k in range(K):
         if alive[k]:
             pi[k] = 1.0 / n
@@ -459,7 +465,6 @@ def design(A: np.ndarray, tolerance: float = 2.0, most: int = 500):
 
 
 # --- Algorithms 4 to 7: messages, and what the analyser makes of a batch
-# ------------------------
 
 
 @jit
@@ -547,7 +552,6 @@ def release_batch(p, s, k, rng):
 
 
 # --- the rounds: Algorithm 1
-# --------------------------------------------------------------------
 
 
 @jit
@@ -591,7 +595,8 @@ def update(p, s, arm, x, r, rng):
     k = s.k[0]
     y = min(max(r, 0.0), 1.0)
     _, outside = clip_to_ball(x, 0.0, s.x)
-    s.clipped[0] += 1 if outside + (y != r) > 0 else 0
+    if outside > 0 or y != r:
+        s.clipped[0] += 1
     s.t[0] += 1
     if k == len(p.ends) - 1:  # the last batch's messages are never read
         return
@@ -665,62 +670,68 @@ def shuffle_glm(
     """
     d = need_int("d", d, 1, WIDEST)
     K = need_int("K", K, 1, WIDEST)
+    T = need_int("T", T, 2, ROOM // d)
     epsilon, delta = need_budget(epsilon, delta)
     link = need_bernoulli_link(link)
-    bound = need_positive("theta_bound", theta_bound)
-    kappa = need_kappa(link, bound, kappa)
-    top = slope(link, 0.0)  # Delta, the largest weight of x x' after the first batch
+    theta_bound = need_positive("theta_bound", theta_bound)
+    kappa = need_kappa(link, theta_bound, kappa)
+    heaviest = slope(link, 0.0)  # Delta: largest weight of x x' after the first batch
     if kappa_star is not None:
-        top = min(
-            top,
-            1.0 / need_float("kappa_star", kappa_star, 0.0, kappa, open_low=True),
-        )
-    gamma = max(1.0, epsilon**-0.5) if gamma is None else need_positive("gamma", gamma)
-    everywhere = need_choice("widths", widths, ("corrected", "paper")) == "paper"
+        kappa_star = need_float("kappa_star", kappa_star, 0.0, kappa, open_low=True)
+        heaviest = min(heaviest, 1.0 / kappa_star)
+    lengths = batch_lengths(T, M, first)
+    if gamma is None:
+        gamma = max(1.0, epsilon**-0.5)
+    gamma = need_positive("gamma", gamma)
+    need_choice("widths", widths, ("corrected", "paper"))
     steps = need_int("steps", steps, 1, 10_000)
     penalty = need_positive("penalty", penalty)
     tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
-    n = batch_lengths(need_int("T", T, 2, ROOM // d), M, first)
-    # nobody reads the last batch
-    read = n[:-1]
-    first_batch = np.arange(len(n)) == 0
-    caps = np.where(first_batch, 1.0, top)
-    levels = np.array([n_levels(m, d) for m in read])
-    factors = np.where(first_batch | everywhere, math.sqrt(kappa), 1.0)
     need_choice("calibration", calibration, ("corrected", "paper"))
     share = need_float("share", share, 1e-6, 1.0 - 1e-6)
-    bits = np.zeros((2, len(read)), np.int64)
+
+    caps = np.full(len(lengths), heaviest)
+    caps[0] = 1.0
+    read = lengths[:-1]  # nobody reads the last batch
+    half_widths = np.full(len(read), gamma)
+    half_widths[0] = gamma * math.sqrt(kappa)
+    if widths == "paper":
+        half_widths[:] = gamma * math.sqrt(kappa)
+    levels = np.array([n_levels(n, d) for n in read])
+    bits_matrix = np.zeros(len(read), np.int64)
+    bits_gradient = np.zeros(len(read), np.int64)
     guarantee = NO_PRIVACY
-    # users of one batch do not enter another: the worst batch counts
     if epsilon < math.inf:
-        found = [
-            calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in read
-        ]
-        *bits, proved = (np.array(column) for column in zip(*found, strict=True))
-        claimed = (epsilon, delta) if calibration == "paper" else None
+        proved = np.zeros(len(read))
+        for k, n in enumerate(read.tolist()):
+            bits_matrix[k], bits_gradient[k], proved[k] = calibrated(
+                n, d, steps, epsilon, delta, calibration, share
+            )
         guarantee = Guarantee(
             model="shuffle",
+            # users of one batch do not enter another: the worst batch counts
             epsilon=float(proved.max()),
             delta=delta,
             neighbours=REPLACE_RECORD,
             unit=UNIT,
-            claimed=claimed,
+            claimed=(epsilon, delta) if calibration == "paper" else None,
         )
     # of an entry of the matrix: n b coins, in steps of 2L/levels
-    noise = caps[:-1] * np.sqrt(COIN * (1.0 - COIN) * read * bits[0]) / (0.5 * levels)
+    variance = COIN * (1.0 - COIN) * read * bits_matrix
+    noise = caps[:-1] * np.sqrt(variance) / (0.5 * levels)
     p = Params(
         d=d,
         K=K,
-        T=int(n.sum()),
+        T=T,
         link=link,
-        theta_bound=bound,
-        ends=np.cumsum(n),
+        theta_bound=theta_bound,
+        ends=np.cumsum(lengths),
         levels=levels,
-        bits_matrix=bits[0],
-        bits_gradient=bits[1],
+        bits_matrix=bits_matrix,
+        bits_gradient=bits_gradient,
         ridge=1.0 + 2.0 * math.sqrt(d) * noise,
         caps=caps,
-        widths=gamma * factors[:-1],
+        widths=half_widths,
         steps=steps,
         penalty=penalty,
         tolerance=tolerance,

@@ -48,10 +48,13 @@ def test_ecolog_against_a_twin():
         return 1 / (1 + np.exp(-z))
 
     def descend(centre, scale, target, x, steps):
-        v = centre.copy()
+        size = 0.75 / (0.25 + 1 / (1 + S / 2))
+        direction = np.linalg.solve(V, x)
+        v = centre
         for _ in range(steps):
-            g = v - centre + (scale * m(x @ v) - target) * np.linalg.solve(V, x)
-            v = into_ball(V, v - 0.75 / (0.25 + 1 / (1 + S / 2)) * g, S)
+            slope = scale * m(x @ v) - target
+            g = v - centre + slope * direction
+            v = into_ball(V, v - size * g, S)
         return v
 
     def loss(z, y):
@@ -59,21 +62,21 @@ def test_ecolog_against_a_twin():
 
     for t in range(n):
         count = t + 1
-        G = np.sqrt(10) / 2 + 2 / np.sqrt(10) * np.log(2 / 0.01 * np.sqrt(1 + count / 40))
+        log_term = np.log(2 / 0.01 * np.sqrt(1 + count / 40))
+        G = np.sqrt(10) / 2 + 2 / np.sqrt(10) * log_term
         width = np.sqrt(max(20 * S**2 + (1 + S) ** 2 * G + C, 0.0))
-        norms = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t]))
-        index = m(X[t] @ theta) + width * norms
+        squares = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
+        index = m(X[t] @ theta) + width * np.sqrt(squares)
         assert index[arms[t]] >= index.max() - 1e-7
         x = X[t, arms[t]]
         y = R[t, arms[t]]
-        steps = int(np.ceil((9 / 4 + S / 8) * np.log(S * (count + 1))) / 0.75)
+        depth = np.ceil((9 / 4 + S / 8) * np.log(S * (count + 1)))
+        steps = int(depth / 0.75)
         theta = descend(theta, 1.0, y, x, steps)
         other = descend(theta, 2.0, 1.0, x, steps)
         gap = theta - other
-        C += (
-            2 * (1 + S) * (loss(x @ other, y) - loss(x @ theta, y))
-            - np.sqrt(gap @ V @ gap) / 2
-        )
+        gain = loss(x @ other, y) - loss(x @ theta, y)
+        C += 2 * (1 + S) * gain - np.sqrt(gap @ V @ gap) / 2
         V = V + m(x @ theta) * m(-x @ theta) * np.outer(x, x)
     np.testing.assert_allclose(state.theta_hat, theta, atol=1e-8)
     assert state.surplus == pytest.approx(C, abs=1e-6)

@@ -53,29 +53,25 @@ def test_against_a_twin(link):
     for t, arm in enumerate(arms):
         if theta is not None:  # the first estimate is drawn
             factor = math.sqrt(math.log(t + 1)) if link == "probit" else 1.0
-            norms = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t]))
-            index = mean(X[t] @ theta) + width * factor * norms
+            squares = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
+            index = mean(X[t] @ theta) + width * factor * np.sqrt(squares)
             assert index[arm] >= index.max() - 1e-5
         V = V + np.outer(X[t, arm], X[t, arm])
-        x, y = X[np.arange(t + 1), arms[: t + 1]], R[np.arange(t + 1), arms[: t + 1]]
-        signed = np.where(y > 0.5, 1.0, -1.0)[:, None] * x  # rewards are 0 or 1
+        rounds = range(t + 1)
+        x = X[rounds, arms[: t + 1]]
+        sign = 2.0 * R[rounds, arms[: t + 1]] - 1.0  # rewards are 0 or 1
+        signed = sign[:, None] * x
 
         def loss(v, x=signed):
             return -log_mean(x @ v).sum() + 3 * v @ v
 
-        theta = optimize.minimize(
-            loss,
-            np.zeros(3),
-            method="BFGS",
-            options={"gtol": 1e-8},
-        ).x
+        theta = optimize.minimize(loss, np.zeros(3), options={"gtol": 1e-8}).x
     np.testing.assert_allclose(state.theta_hat, theta, atol=1e-5)
     assert len(set(arms)) > 3
     assert np.linalg.norm(theta) > 0.3
 
 
 # --- what holds for every bandit for generalized linear rewards
-# ---------------------------------
 
 
 def test_clipped_rewards_are_counted():
@@ -95,11 +91,8 @@ def test_a_form_that_rounding_made_negative_counts_as_zero():
     assert ucb.optimistic_mean(1, 1e-8 * theta, wrong, 1.0, X) == 1
     policy = rs_glinucb(2, 9)
     forms = np.empty(2)
-    state = policy.init(policy.params)._replace(
-        V_inv=wrong,
-        H_inv=wrong,
-        theta_warm=theta,
-    )
+    state = policy.init(policy.params)
+    state = state._replace(V_inv=wrong, H_inv=wrong, theta_warm=theta)
     ucb.widest(X, wrong, forms)
     assert rs_module.choose(policy.params, state, X, forms) == 1
     policy = gloc(2)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from streams import run
 
 from companion.baselines.gloc import gloc, radius
-from companion.kernels.glm import mean
 from companion.private_glm.environments import world
 
 
@@ -17,9 +17,8 @@ def test_width_before_any_data_by_hand():
 
 
 def test_gloc_against_a_twin():
-    X, R, _ = next(
-        world("ball", 3, 2.0, "probit", K=6).blocks(300, np.random.default_rng(4))
-    )
+    place = world("ball", 3, 2.0, "probit", K=6)
+    X, R, _ = next(place.blocks(300, np.random.default_rng(4)))
     policy = gloc(3, link="probit", theta_bound=2.0, kappa=18.4)
     arms, _ = run(policy, X, R)
     V = 3 * np.eye(3)
@@ -30,13 +29,15 @@ def test_gloc_against_a_twin():
     B = 2 * k * 4 * 3
     for t in range(300):
         inside = 1 + 2 * B / k + 4 * q**4 / 0.01**2
-        width = np.sqrt(1 + 4 / k * B + 8 * q**2 * np.log(2 / 0.01 * np.sqrt(inside)))
-        norms = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t]))
-        index = np.array([mean(2, z) for z in X[t] @ theta]) + width * norms
+        log_term = np.log(2 / 0.01 * np.sqrt(inside))
+        width = np.sqrt(1 + 4 / k * B + 8 * q**2 * log_term)
+        squares = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
+        index = ndtr(X[t] @ theta) + width * np.sqrt(squares)
         assert index[arms[t]] >= index.max() - 1e-9
         x = X[t, arms[t]]
         V = V + np.outer(x, x)
-        g = (mean(2, x @ theta) - R[t, arms[t]]) * x
-        B += g @ np.linalg.inv(V) @ g / (2 * k)
-        theta = theta - np.linalg.inv(V) @ g / k
+        g = (ndtr(x @ theta) - R[t, arms[t]]) * x
+        step = np.linalg.solve(V, g)
+        B += g @ step / (2 * k)
+        theta = theta - step / k
         theta *= 2 / np.linalg.norm(theta)

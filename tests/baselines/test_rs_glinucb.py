@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy import optimize
+from scipy.special import expit
 from streams import run
 
 from companion.baselines.rs_glinucb import rs_glinucb
-from companion.kernels.glm import mean
 from companion.private_glm.environments import world
 
 
@@ -29,53 +29,48 @@ def test_rs_glinucb_against_a_twin(kappa, warm_up):
     X, R, _ = next(world("ball", 3, S, K=6).blocks(n, np.random.default_rng(4)))
     arms, state = run(policy, X, R)
 
-    def fit(rows):
-        x = np.array([r[0] for r in rows])
-        y = np.array([r[1] for r in rows])
+    def fit(rounds):
+        x = X[rounds, arms[rounds]]
+        y = R[rounds, arms[rounds]]
 
         def objective(v):
             z = x @ v
             return np.logaddexp(0, z).sum() - y @ z + 0.25 * v @ v
 
-        return optimize.minimize(
-            objective,
-            np.zeros(3),
-            method="BFGS",
-            options={"gtol": 1e-9},
-        ).x
+        start = np.zeros(3)
+        return optimize.minimize(objective, start, options={"gtol": 1e-9}).x
 
     root = np.sqrt(3 * np.log(n / 0.01))
     V = 0.5 * np.eye(3)
     H = 0.5 * np.eye(3)
     last = None
     warm = []
-    every = []
     theta_w = np.zeros(3)
     theta_h = np.zeros(3)
     for t in range(n):
-        norms = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
-        x = X[t, arms[t]]
-        y = R[t, arms[t]]
-        if norms.max() > 100 / (kappa * S**2 * 3):
-            assert norms[arms[t]] >= norms.max() - 1e-12
-            warm.append((x, y))
-            every.append((x, y))
+        arm = arms[t]
+        x = X[t, arm]
+        squares = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
+        if squares.max() > 100 / (kappa * S**2 * 3):
+            assert squares[arm] >= squares.max() - 1e-12
+            warm.append(t)
             V = V + np.outer(x, x)
             theta_w = fit(warm)
             continue
         if last is None or np.linalg.det(H) >= 1.5 * np.linalg.det(last):
-            last = H.copy()
-            theta_h = fit(every) if every else np.zeros(3)
-        half = S * root * np.sqrt(kappa * norms)
-        keep = X[t] @ theta_w + half >= (X[t] @ theta_w - half).max()
-        width = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(last), X[t]))
-        index = np.where(keep, X[t] @ (theta_w + theta_h) / 2 + 4 * root * width, -np.inf)
-        assert index[arms[t]] >= index.max() - 1e-4
-        every.append((x, y))
-        m = mean(1, x @ theta_w)
+            last = H
+            theta_h = fit(np.arange(t))
+        score = X[t] @ theta_w
+        half = S * root * np.sqrt(kappa * squares)
+        keep = score + half >= (score - half).max()
+        squares = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(last), X[t])
+        index = X[t] @ (theta_w + theta_h) / 2 + 4 * root * np.sqrt(squares)
+        assert keep[arm]
+        assert index[arm] >= index[keep].max() - 1e-4
+        m = expit(x @ theta_w)
         H = H + m * (1 - m) * np.outer(x, x)
     assert state.n_warm == len(warm)
     assert (len(warm) > 5) == warm_up
-    assert len(every) > len(warm) + 5
+    assert n > len(warm) + 5
     np.testing.assert_allclose(state.H, H, atol=1e-4)
     np.testing.assert_allclose(state.theta_hat, theta_h, atol=1e-4)
