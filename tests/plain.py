@@ -7,14 +7,11 @@ BOOK = Path(__file__).resolve().parent.parent / "book"
 
 
 def plain(chapter, **known):
-    """Names that the cell of a chapter tagged `plain-numpy` defines, with `known` names
-    before."""
+    """Names that the first cell of a chapter tagged `plain-numpy` defines, with `known`
+    names before."""
     cells = json.loads((BOOK / f"{chapter}.ipynb").read_text("utf8"))["cells"]
-    (source,) = (
-        "".join(c["source"])
-        for c in cells
-        if "plain-numpy" in c["metadata"].get("tags", [])
-    )
+    tagged = [c for c in cells if "plain-numpy" in c["metadata"].get("tags", [])]
+    source = "".join(tagged[0]["source"])
     namespace = dict(known)
     exec(compile(source, f"{chapter}.ipynb", "exec"), namespace)
     return namespace

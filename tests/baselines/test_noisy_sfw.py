@@ -76,7 +76,7 @@ def test_the_first_release_has_its_own_noise(first):
     shown = []
     for _ in range(10):
         o.step(p, s, np.zeros(2), 0.0, rng)
-        shown.append(bool(s.noise.any()))
+        shown.append(bool(s.released.any()))
     assert shown == [False] * 7 + [first, first, not first]
 
 

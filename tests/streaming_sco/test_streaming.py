@@ -28,13 +28,28 @@ def test_the_plain_version_of_the_chapter_is_the_kernel(p, epsilon):
     """It has learned, and the blocks of records have the same noise."""
     X, Y = regression(p, flat(3, p)).records(2_000, np.random.default_rng(1))
     o = unclipped(3, 2_000, p, epsilon)
-    noise = o.params.sigma * np.random.default_rng(1).standard_normal((2_000, 3))
-    slow = plain("streaming_sco", np=np)["streaming_frank_wolfe"](X, Y, p, 2.0, noise)
+    cell = plain("streaming_sco")
+    rng = np.random.default_rng(1)
+    sigma = o.params.sigma
+    slow = cell["streaming_frank_wolfe"](X, Y, p, 2.0, np.inf, sigma, rng)
     out = learn(o, X, Y, seed=1)[0]
     assert np.allclose(out, slow, atol=1e-3)  # where d_t is near 0 rounding is magnified
     assert np.allclose(out[:20], slow[:20], atol=1e-9)
     if epsilon == np.inf:
         assert np.linalg.norm(out[-1] - flat(3, p)) < 0.1
+
+
+def test_the_plain_noise_and_clip_are_the_corrected_ones():
+    """p = 1.5, where a leaf may move by all of 2 C."""
+    o = streaming_fw(3, 200, epsilon=1.0, delta=1e-3, p=1.5, clip=2.0)
+    cell = plain("streaming_sco")
+    sigma = cell["noise_scale"](200, 1.0, 1e-3, 2.0)
+    assert sigma == pytest.approx(o.params.sigma, rel=1e-9)
+    X, Y = regression(1.5, flat(3, 1.5)).records(200, np.random.default_rng(1))
+    Y = np.clip(Y, -1.0, 1.0)
+    rng = np.random.default_rng(1)
+    slow = cell["streaming_frank_wolfe"](X, Y, 1.5, 1.0, 2.0, sigma, rng)
+    assert np.allclose(learn(o, X, Y, seed=1)[0], slow, atol=1e-9)
 
 
 def test_the_sum_is_the_recursion():
