@@ -20,7 +20,11 @@ def test_it_is_its_definition():
     o = noisy_sfw(d, n, epsilon=np.inf, p=p, **OPTIONS)
     eta = math.log(n) / (2 * math.sqrt(n))
     b = int(math.sqrt(n) / 2)
-    assert (o.params.eta, o.params.batch, o.params.steps) == (pytest.approx(eta), b, 8)
+    assert (o.params.eta, o.params.batch, o.params.steps) == (
+        pytest.approx(eta),
+        b,
+        8,
+    )
     v = np.empty(d)
     old = np.zeros(d)
     gradient = (-2 * Y[:45, None] * X[:45]).mean(axis=0)
@@ -100,9 +104,19 @@ def test_the_printed_noise_is_proved_at_epsilon_2_itself():
 
 def test_the_printed_noise_in_few_dimensions_is_an_ordinary_gaussian():
     """d = 3, below e^2: exponent 2, and privacy by the exact curve, s_2 = 3^(1/6)."""
-    o = noisy_sfw(3, 400, epsilon=1.0, delta=1e-2, calibration="paper", **OPTIONS)
+    o = noisy_sfw(
+        3,
+        400,
+        epsilon=1.0,
+        delta=1e-2,
+        calibration="paper",
+        **OPTIONS,
+    )
     p = o.params
-    ratio = max(2 * 6.4 / 200 / p.sigma_first, 2 * 2 * p.eta * 4 / p.batch / p.sigma)
+    ratio = max(
+        2 * 6.4 / 200 / p.sigma_first,
+        2 * 2 * p.eta * 4 / p.batch / p.sigma,
+    )
     assert p.exponent == 2.0
     exact = pr.gaussian_epsilon(1e-2, 1.0, ratio * 3 ** (1 / 6))
     assert o.guarantee.epsilon == pytest.approx(exact, rel=1e-9)
