@@ -13,7 +13,12 @@ from companion.baselines import noisy_sfw as sfw
 from companion.baselines.noisy_sfw import noisy_sfw
 from companion.baselines.noisy_sgd import noisy_sgd
 from companion.jit import jit
-from companion.kernels.geometry import admit_all, dual_exponent, lq_norm, vertex
+from companion.kernels.geometry import (
+    admit_all,
+    dual_exponent,
+    lq_norm,
+    vertex,
+)
 from companion.kernels.mechanisms import laplace, random_integer
 from companion.kernels.tree import complete, trailing_zeros
 from companion.simulate import need_seeds, parallel_map, stream
@@ -28,7 +33,12 @@ from companion.streaming_sco.environments import (
     watch,
 )
 from companion.streaming_sco.streaming import streaming_fw
-from companion.validate import need_choice, need_int, need_positive, need_probability
+from companion.validate import (
+    need_choice,
+    need_int,
+    need_positive,
+    need_probability,
+)
 
 
 def in_every_run(job, *arguments, seeds):
@@ -114,7 +124,14 @@ def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
 # same guarantee as asked), "square root" (the same, another factorisation), "clipped at
 # 3" (the same, leaves clipped at 3 in l_2), "no privacy".
 
-ROWS = ("as run", "as printed", "corrected", "square root", "clipped at 3", "no privacy")
+ROWS = (
+    "as run",
+    "as printed",
+    "corrected",
+    "square root",
+    "clipped at 3",
+    "no privacy",
+)
 OURS = ROWS[3:5]  # variants of Algorithm 1 alone; its rivals are corrected
 # r of the program; |y| <= 1 + 4 standard deviations of the noise
 RADIUS = 2.0
@@ -141,7 +158,12 @@ def scales(method, row, p, grids):
 def candidate(method, row, d, n, p, step_scale):
     """The optimiser of one row with one step scale, for epsilon = 1 and delta = 1/n."""
     need_choice("row", row, ROWS)
-    keys = {"delta": 1.0 / n, "p": p, "radius": RADIUS, "step_scale": step_scale}
+    keys = {
+        "delta": 1.0 / n,
+        "p": p,
+        "radius": RADIUS,
+        "step_scale": step_scale,
+    }
     if row == "as run" and method in PROGRAMS:
         return PROGRAMS[method](d, n, epsilon=1.0, **keys)
     keys["epsilon"] = np.inf if row == "no privacy" else 1.0
@@ -195,8 +217,7 @@ def best(samples):
 
 
 def beside_printed(by_row, printed, method, row, settings, raw=False):
-    """Rows for `report.tables.beside`: (setting, printed mean, its standard error, our
-    samples).
+    """Rows of a comparison: (setting, printed mean, its standard error, our samples).
 
     A printed spread is taken for that of three runs, as in the repository's notebook;
     raw: our samples as test risk, which is what is printed for p = inf.
@@ -208,7 +229,14 @@ def beside_printed(by_row, printed, method, row, settings, raw=False):
         if raw:
             moment, _ = world.second_moment()
             y = world.noise**2 + moment * (world.theta**2).sum() * y
-        lines.append((f"{method}, T = {n}, d = {d}", mean, spread / math.sqrt(3.0), y))
+        lines.append(
+            (
+                f"{method}, T = {n}, d = {d}",
+                mean,
+                spread / math.sqrt(3.0),
+                y,
+            )
+        )
     return lines
 
 
