@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion import policies
-from companion.core import Universe, one_context
+from companion.contract import one_context
+from companion.core import Universe
 from companion.stats import Interval
 from companion.validate import need_choice, need_float, need_int
 from evidence.arena import contest, recipes

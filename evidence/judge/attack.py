@@ -21,7 +21,8 @@ from itertools import product
 import numpy as np
 
 from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
-from companion.core import Universe, horizon, one_context
+from companion.contract import horizon, one_context
+from companion.core import Universe
 from companion.stats import at_least
 from companion.validate import need_choice
 from evidence.attacks import audit

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from companion import core
+from companion import contract
 from evidence.measure.recording import Interpreter, arrays, leaves
 
 MODELS = {"none", "local", "shuffle", "joint", "central"}
@@ -203,10 +203,10 @@ def stream_for(policy, n: int = ROUNDS, K: int = 0):
     it takes (3 where it does not care), with at most as many rounds as it was built for,
     and one context in all rows where it takes no other.
     """
-    n = min(n, core.horizon(policy) or n)
+    n = min(n, contract.horizon(policy) or n)
     K = K or getattr(policy.params, "K", 4)
     X, R, mu = stream(n, K, getattr(policy.params, "d", 3))
-    if core.one_context(policy):
+    if contract.one_context(policy):
         X = np.ascontiguousarray(np.repeat(X[:, :1], X.shape[1], axis=1))
     return X, R, mu
 

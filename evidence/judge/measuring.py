@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats as sps
 
 from companion.accounting.privacy import ADD_OR_REMOVE
-from companion.core import horizon
+from companion.contract import horizon
 from evidence.attacks.audit import AuditInstance, readers
 from evidence.judge.checks import run, same_state, stream_for
 from evidence.measure.neighbours import filler

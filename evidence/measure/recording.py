@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from companion.core import Optimiser, one_context
+from companion.contract import one_context
+from companion.core import Optimiser
 
 # users who ask for advice in every round, besides the one who is served; in
 OTHERS = 6

@@ -7,7 +7,7 @@ from plain import plain
 from sco_streams import played
 
 from companion.accounting.privacy import gaussian_epsilon
-from companion.core import need_contexts
+from companion.contract import need_contexts
 from companion.streaming_sco import streaming
 from companion.streaming_sco.environments import one_context
 from companion.streaming_sco.sco_bandit import LEARNERS, sco_bandit
