@@ -108,15 +108,25 @@ def test_two_arms_move_by_half_each():
     assert worst[False] > 0.95 * C
 
 
-def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate():
+@pytest.mark.parametrize(
+    ("x", "third", "arm"),
+    [
+        (1.0, 0.31, 2),  # the second lies too far below the first
+        (0.5, 0.31, 1),
+        (-1.0, 0.31, 2),
+        (1.0, 0.3, 0),  # exactly half of the gap is too far
+        (1.0, 0.301, 2),
+    ],
+)
+def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate(
+    x, third, arm
+):
     policy = sco_bandit(1, 3, 50, epsilon=np.inf, t0=1, gap=0.4)
     state = policy.init(policy.params)
     state.t[0] = 3
-    # at x = 1 the second lies too far below the first
-    state.forced[:, 0] = 0.5, 0.29, 0.31
+    state.forced[:, 0] = 0.5, 0.29, third
     state.arms.theta[:, 0] = 0.1, 0.9, 0.2
-    for x, arm in ((1.0, 2), (0.5, 1), (-1.0, 2)):
-        assert policy.select(policy.params, state, np.full((3, 1), x), None) == arm
+    assert policy.select(policy.params, state, np.full((3, 1), x), None) == arm
 
 
 def test_the_guarantee_is_that_of_one_learner():
@@ -155,17 +165,6 @@ def test_one_round_at_least_must_follow_the_forced_ones():
         match="t0 must leave rounds after the K t0 forced ones",
     ):
         sco_bandit(1, 3, 9, epsilon=1.0, t0=3)
-
-
-def test_an_arm_at_exactly_half_the_gap_is_no_candidate():
-    policy = sco_bandit(1, 2, 50, epsilon=np.inf, t0=1, gap=1.0)
-    state = policy.init(policy.params)
-    state.t[0] = 2
-    state.forced[:, 0] = (1.0, 0.5)
-    state.arms.theta[:, 0] = (0.0, 1.0)
-    assert policy.select(policy.params, state, np.ones((2, 1)), None) == 0
-    state.forced[1, 0] = 0.501
-    assert policy.select(policy.params, state, np.ones((2, 1)), None) == 1
 
 
 def test_leaves_of_the_tree_are_clipped_in_l2_by_default_without_the_dimension():
