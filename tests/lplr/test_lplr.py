@@ -21,19 +21,22 @@ ALARM = 1e-7  # false-alarm rate of every statistical test below
 E = math.e
 
 
-def test_scales():
+@pytest.mark.parametrize(
+    ("calibration", "scales", "vector", "rest"),
+    [
+        ("paper", (1.5, 2.25, 0.5), [3.0, 3.0, 3.0, 3.0], (True, False, 1.0)),
+        ("corrected", (3.0, 1.5, 2.0), [6.0, 12.0, 12.0, 12.0], (False, True, 2.0)),
+    ],
+)
+def test_scales(calibration, scales, vector, rest):
     """At d = 4, epsilon = 2.  Printed: 3/epsilon, 3 sqrt(d)/epsilon, 4.5/epsilon,
     1/epsilon, cap 1. Corrected: 6/epsilon, 6 sqrt(d) Y/epsilon, 3/epsilon, 4/epsilon, cap
     2; Y = 1 on layer 1 and 2 below.
     """
-    for calibration, scales, vector in (
-        ("paper", (1.5, 2.25, 0.5, True, False, 1.0), [3.0] * 4),
-        ("corrected", (3.0, 1.5, 2.0, False, True, 2.0), [6.0, 12.0, 12.0, 12.0]),
-    ):
-        found = alg.noise_scales(4, 2.0, calibration)
-        assert found.pop("vector_scale").tolist() == vector
-        names = "count_scale", "matrix_scale", "error_scale", "one_sided", "clip", "cap"
-        assert found == dict(zip(names, scales, strict=True))
+    p = alg.lplr_params(4, 100, 2.0, calibration=calibration)
+    assert (p.count_scale, p.matrix_scale, p.error_scale) == scales
+    assert p.vector_scale.tolist() == vector
+    assert (p.one_sided, p.clip, p.cap) == rest
 
 
 def test_constants_of_the_theory_where_the_logarithm_is_7():
@@ -41,12 +44,9 @@ def test_constants_of_the_theory_where_the_logarithm_is_7():
     0.5."""
     failure = 960 * math.exp(-7)
     found = alg.width_constants(2, E**10, 0.5, E, constants="theory", failure=failure)
-    wanted = {
-        "threshold": 16_254 * E**2,
-        "flat": 340_200 * E**2,
-        "tilt": 1652 * E * math.sqrt(8),
-    }
-    assert found == pytest.approx(wanted)
+    assert found.threshold == pytest.approx(16_254 * E**2)
+    assert found.flat == pytest.approx(340_200 * E**2)
+    assert found.tilt == pytest.approx(1652 * E * math.sqrt(8))
 
 
 def test_guarantee_is_the_larger_of_both_stages():
@@ -305,23 +305,41 @@ def test_a_fit_is_the_plain_numpy_version_of_the_chapter(d, gamma):
     layer."""
     rng = np.random.default_rng(d)
     N = 600
-    slow = plain("lplr")
+    chapter = plain("lplr")
     phi = rng.uniform(-0.5, 0.5, (N, d)) * np.exp(-2 * rng.random((N, 1)))
     y = np.where(
         rng.random(N) < 0.5 + 0.5 * phi @ np.full(d, 0.8 / math.sqrt(d)),
         1.0,
         -1.0,
     )
-    oracle = alg.lplr_params(d, N, math.inf, gamma=gamma, M=6, threshold=0.0)
+    oracle = alg.lplr_params(d, N, math.inf, gamma=gamma, M=6)
     tree = alg.fit_users(oracle, phi, y, rng)
-    models = slow["plain_lplr"](phi, y, gamma, 6)
-    assert len(models) == tree.link[: tree.start[d], alg.ACTIVE].sum() > 3 * d
+    models = chapter["plain_lplr"](phi, y, math.inf, gamma, 6, rng)
+    bins = len(models) - 1  # the root has no model
+    assert bins == tree.link[: tree.start[d], alg.ACTIVE].sum() > 3 * d
     for x in phi:
-        found = alg.predict(oracle, tree, x, np.empty(d))[0]
-        assert found == pytest.approx(
-            slow["plain_predict"](models, x, gamma, 6),
-            abs=1e-9,
-        )
+        estimate, _ = alg.predict(oracle, tree, x, np.empty(d))
+        own = chapter["plain_predict"](models, x, gamma, 6)
+        assert estimate == pytest.approx(own, abs=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_the_noise_of_the_plain_version_is_that_of_the_messages(d):
+    """Estimates at one point from the same users, with fresh noise in every run."""
+    epsilon = 40.0
+    rng = np.random.default_rng([9, d])
+    chapter = plain("lplr")
+    phi = rng.uniform(-0.6, 0.6, (120 * d, d))
+    y = np.sign(rng.random(120 * d) - 0.5 + 0.4 * phi[:, 0])
+    oracle = alg.lplr_params(d, 120, epsilon, gamma=4.0, M=2)
+    estimates = np.empty((2, 400))
+    for i in range(400):
+        models = chapter["plain_lplr"](phi, y, epsilon, 4.0, 2, rng)
+        estimates[0, i] = chapter["plain_predict"](models, phi[0], 4.0, 2)
+        tree = alg.fit_users(oracle, phi, y, rng)
+        estimates[1, i], _ = alg.predict(oracle, tree, phi[0], np.empty(d))
+    assert len(np.unique(estimates[1])) > 200  # most runs have a model
+    assert sps.ks_2samp(*estimates).pvalue > ALARM
 
 
 def test_users_are_checked():
@@ -388,5 +406,5 @@ def test_the_first_epoch_has_twice_n0_rounds():
 def test_the_threshold_by_default_by_hand():
     """d = 2, epsilon = 0.5: 5 d gamma^2/epsilon at gamma = 3, which is kept between e and
     4."""
-    found = [alg.width_constants(2, 100, 0.5, g)["threshold"] for g in (2.0, 3.0, 8.0)]
+    found = [alg.width_constants(2, 100, 0.5, g).threshold for g in (2.0, 3.0, 8.0)]
     assert found == pytest.approx([20.0 * E**2, 180.0, 320.0])
