@@ -123,21 +123,33 @@ def test_the_noise_drawn_has_the_scales_of_the_parameters(n):
             assert sps.kstest(z.ravel(), sps.laplace.cdf).pvalue > ALARM
 
 
-def test_moments_of_summed_noise():
+DRAWS = 20_000  # a variance below is known up to 8 %: 5.6 standard errors
+
+
+@pytest.mark.parametrize("n", [10**3, 10**9, 10**18])
+def test_moments_of_summed_noise(n):
+    """n Laplace variables of scale 2 have the variance 8n."""
     rng = np.random.default_rng([4])
-    m = 20_000
-    for n in (10**3, 10**9, 10**18):
-        z = np.array([alg.laplace_sum(rng, n, 2.0) for _ in range(m)]) / math.sqrt(n)
-        assert z.var() == pytest.approx(8.0, rel=0.08)  # 5.6 standard errors
-        for one_sided, off, diagonal in ((False, 54.0, 108.0), (True, 27.0, 54.0)):
-            N = np.zeros((m, 2, 2))
-            for i in range(m):
-                alg.add_matrix_noise(rng, n, 3.0, one_sided, np.zeros((2, 2)), N[i])
-            N /= math.sqrt(n)
-            assert N[:, 0, 1].var() == pytest.approx(off, rel=0.08)
-            assert N[:, 0, 0].var() == pytest.approx(diagonal, rel=0.08)
-            assert np.abs(N.mean(axis=0)).max() < 6 * math.sqrt(diagonal / m)
-            assert np.array_equal(N, N.transpose(0, 2, 1))
+    sums = [alg.laplace_sum(rng, n, 2.0) for _ in range(DRAWS)]
+    assert np.var(sums) / n == pytest.approx(8.0, rel=0.08)
+
+
+@pytest.mark.parametrize("n", [10**3, 10**9, 10**18])
+@pytest.mark.parametrize(
+    ("one_sided", "off", "diagonal"),
+    [(False, 54.0, 108.0), (True, 27.0, 54.0)],
+)
+def test_moments_of_summed_matrices(n, one_sided, off, diagonal):
+    rng = np.random.default_rng([4, n % 1000])
+    root = np.zeros((2, 2))
+    N = np.zeros((DRAWS, 2, 2))
+    for noise in N:
+        alg.add_matrix_noise(rng, n, 3.0, one_sided, root, noise)
+    N /= math.sqrt(n)
+    assert N[:, 0, 1].var() == pytest.approx(off, rel=0.08)
+    assert N[:, 0, 0].var() == pytest.approx(diagonal, rel=0.08)
+    assert np.abs(N.mean(axis=0)).max() < 6 * math.sqrt(diagonal / DRAWS)
+    assert np.array_equal(N, N.transpose(0, 2, 1))
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -338,22 +350,28 @@ def test_the_noise_of_the_plain_version_is_that_of_the_messages(d):
         estimates[0, i] = chapter["plain_predict"](models, phi[0], 4.0, 2)
         tree = alg.fit_users(oracle, phi, y, rng)
         estimates[1, i], _ = alg.predict(oracle, tree, phi[0], np.empty(d))
-    assert len(np.unique(estimates[1])) > 200  # most runs have a model
+    assert len(np.unique(estimates[1])) > 100  # coefficients are not all clipped
     assert sps.ks_2samp(*estimates).pvalue > ALARM
 
 
-def test_users_are_checked():
+@pytest.mark.parametrize(
+    ("phi", "y", "name"),
+    [
+        (np.full((8, 2), 1.0), np.ones(8), "phi"),
+        (np.full((8, 2), np.nan), np.ones(8), "phi"),
+        (np.full((8, 1), 0.5), np.ones(8), "phi"),
+        (np.full((3, 2), 0.5), np.ones(3), "phi"),
+        (np.full((8, 2), 0.5), np.full(8, 1.1), "y"),
+        (np.full((8, 2), 0.5), np.full(8, np.nan), "y"),
+    ],
+)
+def test_users_are_checked(phi, y, name):
     oracle = alg.lplr_params(2, 1000)
-    good = np.full((8, 2), 0.5)
-    y = np.ones(8)
-    users = (good * 2, y), (good * np.nan, y), (good[:, :1], y), (good[:3], y[:3])
-    for phi, labels, what in (
-        *((*both, "phi") for both in users),
-        (good, y * 1.1, "y"),
-        (good, y * np.nan, "y"),
-    ):
-        with pytest.raises(ValueError, match=what):
-            alg.fit_users(oracle, phi, labels, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=name):
+        alg.fit_users(oracle, phi, y, np.random.default_rng(0))
+
+
+def test_a_tree_of_too_many_bins_is_refused():
     with pytest.raises(ValueError, match="M"):
         alg.lplr_params(4, 10**6, M=60)
 
