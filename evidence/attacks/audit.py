@@ -87,15 +87,31 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
             strict=True,
         )
     )
+    found, value = _on_halves(choose_a, choose_b, count_a, count_b, bound, tail)
+    return (level, *found), value
+
+
+def bound_on_halves(chosen, counted, delta: float, level: float) -> float:
+    """epsilon at least, at this level: `chosen` and `counted` are two halves of outputs,
+    each ((n,) scores under a, (n,) under b); the event is chosen on the first."""
+
+    def bound(low, high):
+        return np.log(np.maximum(low - delta, high) / high)
+
+    _, value = _on_halves(*chosen, *counted, bound, (1.0 - level) / 2)
+    return value
+
+
+def _on_halves(choose_a, choose_b, count_a, count_b, bound, tail):
+    """((event, likely, hits, trials), bound) of the event that the first half chooses."""
     side, cut, swap = _best_event(choose_a, choose_b, bound, tail)
     likely, other = (count_b, count_a) if swap else (count_a, count_b)
     hits = tuple(int((side * s >= side * cut).sum()) for s in (likely, other))
     low = lower_end(hits[0], len(likely), tail)
     high = upper_end(hits[1], len(other), tail)
     event = f"statistic {'>=' if side > 0 else '<='} {cut:.6g}"
-    return (level, event, "b" if swap else "a", hits, len(likely)), float(
-        bound(low, high)
-    )
+    found = event, "b" if swap else "a", hits, len(likely)
+    return found, float(bound(low, high))
 
 
 def _scores(score, outputs, n):
