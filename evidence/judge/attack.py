@@ -201,4 +201,7 @@ def speaks(subject):
     if not found:
         return {"outcome": "holds", "found": ""}
     advice = "others may read it: take it out of the kernels"
-    return {"outcome": "broken", "found": f"a run says more than its arms: {said} -> {advice}"}
+    return {
+        "outcome": "broken",
+        "found": f"a run says more than its arms: {said} -> {advice}",
+    }

@@ -274,6 +274,16 @@ class Call(NamedTuple):
     kept: Any = ()
 
 
+class Mark(NamedTuple):
+    """Where a run was before a round: its state, and how much had been noted."""
+
+    round: int
+    state: tuple
+    calls: int
+    asked: int
+    public: int
+
+
 class Run(NamedTuple):
     """What was played: calls, the arms advised, the public part of every state."""
 
@@ -283,6 +293,7 @@ class Run(NamedTuple):
     public: list
     first: list  # [(array, what it held when it was first handed to a recorded kernel)]
     state: tuple  # the first one, whose arrays were overwritten
+    marked: Any = None  # `Mark`
     names: tuple = ()  # of the public fields, "V.exact"; they come again every round
 
 
@@ -452,10 +463,14 @@ class Recorder:
         clean = self._released(kernel, read, args, np.random.default_rng(12))
         return [(law or self.laws[kernel], a) for law, a in clean]
 
-    def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
+    def play(
+        self, records, *, script: Run | None = None, seed: int = 0, mark: int = 0
+    ) -> Run:
         """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the
         script.
 
+        mark: a round before which a later run has the same records as its script; it
+        begins there, in the state that the script's run had.
         Every round, advice and update get streams of their own, so that runs with
         different records share all draws that no recorded kernel makes.
         """
@@ -471,11 +486,30 @@ class Recorder:
         s = first = begin(case, np.random.default_rng(seed), policy)
         arms = []
         shown = []
+        start = 0
+        if script is not None and script.marked is not None:
+            start = script.marked.round
+            s = copied(script.marked.state)
+            self.calls = script.calls[: script.marked.calls]
+            self.asked = script.asked[: script.marked.asked]
+            arms = script.arms[:start]
+            shown = script.public[: script.marked.public]
+        marked = None
         follows = case.assumes_compliance or not has_contexts(policy)
         if isinstance(policy, Optimiser):
             s = self._learn(s, records, seed)
             records = ()
         for t, record in enumerate(records):
+            if t < start:
+                continue
+            if t == mark and script is None:
+                marked = Mark(
+                    round=t,
+                    state=copied(s),
+                    calls=len(self.calls),
+                    asked=len(self.asked),
+                    public=len(shown),
+                )
             self.round = t
             advice, others = (np.random.default_rng([seed, t, i]) for i in (0, 2))
             X = offered(policy, record)
@@ -484,7 +518,7 @@ class Recorder:
                 arm = arms[-1][0] if follows else record[0]
                 x = X[arm % len(X)].copy()
                 noise = ExtremeRng(np.random.PCG64([seed, t, 1]))
-                s = policy.update(policy.params, s, arm, x, float(record[2]), noise) or s
+                policy.update(policy.params, s, arm, x, float(record[2]), noise)
             shown += public(s, case.private_fields)
         shown += public(s, case.private_fields)
         for call in self.calls:  # what holds noise is changed by a recorded kernel
@@ -502,6 +536,7 @@ class Recorder:
             first=list(self.first.values()),
             state=first,
             names=tuple(public_names(first, case.private_fields)),
+            marked=marked,
         )
 
     def _advice(self, s, X, rng, others):
@@ -559,7 +594,8 @@ def _let_out(parts, mine, before) -> dict[int, np.ndarray]:
 def replayed(calls, first, rng):
     """[[numbers of every part] of every call], made once more with rng, where arrays hold
     `first`: [(array, content)]; what no recorded kernel changes, a counter say, holds
-    what it held."""
+    what it held, and between calls what others saw is what they saw: so a running sum
+    that is shown has the noise of its last term alone, as the record's moves have."""
     for a, content in first:
         a[...] = content
     numbers = []
@@ -569,6 +605,10 @@ def replayed(calls, first, rng):
         args = [rng if is_generator(a) else a for a in call.live]
         parts = call.read(PLAIN.plain(call.kernel)(*args), *args)
         numbers.append([np.array(a, dtype=float) for _, a in parts])
+        if len(calls) > 1:
+            places = arrays(call.live)
+            for i, after in call.outcome[1].items():
+                places[i][...] = after
     return numbers
 
 
