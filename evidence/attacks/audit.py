@@ -94,12 +94,15 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
 def bound_on_halves(chosen, counted, delta: float, level: float) -> float:
     """epsilon at least, at this level: `chosen` and `counted` are two halves of outputs,
     each ((n,) scores under a, (n,) under b); the event is chosen on the first."""
-
-    def bound(low, high):
-        return np.log(np.maximum(low - delta, high) / high)
-
-    _, value = _on_halves(*chosen, *counted, bound, (1.0 - level) / 2)
+    tail = (1.0 - level) / 2
+    _, value = _on_halves(*chosen, *counted, functools.partial(_epsilon, delta), tail)
     return value
+
+
+def _epsilon(delta: float, low, high):
+    """What is lost at delta if an event has probability low at least, and high at most;
+    never below 0."""
+    return np.log(np.maximum(low - delta, high) / high)
 
 
 def _on_halves(choose_a, choose_b, count_a, count_b, bound, tail):
@@ -259,16 +262,12 @@ def epsilon_lower_bound(mechanism, a, b, *, delta=0.0, **how) -> Audit:
     that is 1 or 0; None takes outputs that are numbers as they are).  Both directions (a
     against b, b against a) and complements are tried.
 
-    >>> noisy = lambda x, rng, n: x + rng.laplace(0.0, 1.0, n)  # epsilon = 1 at distance 1
+    >>> noisy = lambda x, rng, n: x + rng.laplace(0.0, 1.0, n)  # 1 at distance 1
     >>> 0.9 < epsilon_lower_bound(noisy, 0.0, 1.0, trials=100_000, seed=1).epsilon < 1.0
     True
     """
     delta = need_float("delta", delta, 0.0, 1.0, open_high=True)
-
-    def bound(low, high):
-        return np.log(np.maximum(low - delta, high) / high)  # never below 0
-
-    found, value = counted(mechanism, a, b, bound, **how)
+    found, value = counted(mechanism, a, b, functools.partial(_epsilon, delta), **how)
     return Audit(value, delta, *found)
 
 

@@ -128,10 +128,10 @@ QUICK_LIMIT = 30.0  # seconds of CPU that one task of a short look may take
 SKIPPED = {"outcome": "not applicable", "found": "not measured: refuted already"}
 QUIET = ("holds", "beside", "not applicable")  # outcomes of rows that have no line
 UNSEEN = """What the judge cannot see:
-  what the audit's declaration leaves out: which numbers are shown, which fields are private
+  what the declaration leaves out: which numbers are shown, which fields are private
   neighbours that were not tried; a bound below the promise proves nothing
   leaks by time, by memory, or by the last bits of floating-point numbers
-  whether records that enter many rounds belong to one person: the unit is what the guarantee says
+  whether records of many rounds belong to one person: the guarantee names the unit
 """
 
 

@@ -83,8 +83,8 @@ def plans(subject, quick: bool):
             {
                 "what": "another budget",
                 "outcome": "not measured",
-                "found": "the factory takes no argument `epsilon`, so one budget alone is "
-                "measured; call its budget `epsilon`, and give all else a default",
+                "found": "the factory takes no argument `epsilon`, so one budget "
+                "alone is measured; call it `epsilon`, and give all else a default",
             }
         )
     for d, epsilon in OTHER[quick] if "epsilon" in takes else ():

@@ -26,7 +26,6 @@ from evidence.measure.recording import (
     Wish,
     fresh_rows,
     has_contexts,
-    uncompiled,
 )
 
 FEW = 16  # candidates for every round of a run of many rounds

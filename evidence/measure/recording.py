@@ -618,10 +618,8 @@ def outcomes(case, run: Run, n: int, seed: int, law=None, calls=None) -> np.ndar
     record.  Noise of earlier calls that the State holds stays as it was.
     """
     chosen = run.calls if calls is None else [run.calls[i] for i in calls]
-    if calls is None or calls[0] == 0:
-        first = run.first
-    else:
-        first = contents_before(chosen)
+    whole = calls is None or calls[0] == 0
+    first = run.first if whole else contents_before(chosen)
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(n):

@@ -7,7 +7,6 @@ from test_third_party import (
     DECLARED,
     LOOP,
     NOISE,
-    PROMISE,
     SENT,
     SUM,
     TREE,
