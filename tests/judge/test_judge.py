@@ -109,7 +109,6 @@ def test_a_guarantee_that_no_budget_changes_is_found(tmp_path, typed, outcome):
 def test_noise_that_is_left_out_now_and_then_has_another_law(tmp_path, whole):
     changes = [
         ("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)"),
-        ('"message")', '"laplace", "message")'),
     ]
     leaky = load(judged.written(tmp_path, "leaky", *changes))
     sound, odd = (measuring.law_chance(measuring.instance(s)) for s in (whole, leaky))
