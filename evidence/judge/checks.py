@@ -161,7 +161,11 @@ def live_equals_play(make) -> None:
         arm = policy.select(p, found, shown, rng)
         need(arm == expected, f"round {t}: select says arm {arm}, play says {expected}")
         shown[:] = np.nan
-        found = policy.update(p, found, expected, x, R[t, expected], rng) or found
+        returned = policy.update(p, found, expected, x, R[t, expected], rng)
+        need(
+            returned is None,
+            "update returns something: change the State in place and return nothing",
+        )
         x[:] = np.nan
     said = "select and update end in another state than play, or hold the caller's arrays"
     need(same_state(state, found), said)
@@ -220,10 +224,7 @@ def run(policy, X: np.ndarray, R: np.ndarray, *, seed: int = 1, cuts=()):
     ends = [0, *(c for c in cuts if c < len(X)), len(X)]
     for start, end in pairwise(ends):
         block = slice(start, end)
-        state = (
-            policy.loop(policy.params, state, X[block], R[block], rng, arms[block])
-            or state
-        )
+        policy.loop(policy.params, state, X[block], R[block], rng, arms[block])
     return arms, state
 
 
