@@ -14,12 +14,14 @@ from evidence import readable
 from evidence.readable import Readable
 
 ROOT = Path(__file__).resolve().parent.parent
-MARKS = re.compile(r"\{(?:glue|cite|prf|eq|ref|term)[\w:]*\}|^[:`]{3,}\{|^\([\w-]+\)=$", re.M)
+MARKS = re.compile(
+    r"\{(?:glue|cite|prf|eq|ref|term)[\w:]*\}|^[:`]{3,}\{|^\([\w-]+\)=$", re.M
+)
 PROSE = """(a-label)=
 # Title
 
-The number is {glue:text}`small_n`, see {eq}`eq-a`, {prf:ref}`thm-a`, [here](a-label) and \
-[there](https://example.org) {cite:p}`zheng2020`.  {cite:t}`zheng2020,anonymous_x` say so.
+The number is {glue:text}`small_n`, see {eq}`eq-a`, {prf:ref}`thm-a`, [here](a-label) \
+and [there](https://example.org) {cite:p}`zheng2020`.  {cite:t}`zheng2020,anonymous_x` say so.
 
 :::{prf:theorem} theorem 1 of the paper
 :label: thm-a
@@ -63,11 +65,17 @@ def test_a_run_leaves_numbers_titles_and_names_in_its_prose(tmp_path):
     nbformat.write(book, tmp_path / "small.ipynb")
     out = tmp_path / "out.ipynb"
     papermill.execute_notebook(
-        tmp_path / "small.ipynb", out, {"n": 7}, engine_name="readable", progress_bar=False
+        tmp_path / "small.ipynb",
+        out,
+        {"n": 7},
+        engine_name="readable",
+        progress_bar=False,
     )
     text = "".join(json.loads(out.read_text("utf8"))["cells"][0]["source"])
     assert "The number is 7 users, see (1), Theorem 1 of the paper, here and" in text
-    assert "[there](https://example.org) (Zheng 2020).  Zheng (2020), Anonymous say" in text
+    assert (
+        "[there](https://example.org) (Zheng 2020).  Zheng (2020), Anonymous say" in text
+    )
     assert "**Theorem 1 of the paper.**\n\n\nFor $x" in text
     assert "x = 1\n\\tag{1}\n$$" in text
     assert '```python\n{"a": 1}\n```' in text
@@ -75,7 +83,9 @@ def test_a_run_leaves_numbers_titles_and_names_in_its_prose(tmp_path):
     assert not MARKS.search(text)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda p: p.stem
+)
 def test_no_mark_of_the_site_is_left_in_a_chapter(path):
     """Where every number has been said."""
     book = json.loads(path.read_text("utf8"))

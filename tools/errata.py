@@ -52,8 +52,8 @@ def entries(text):
 
 
 def overview(text):
-    """The text as the site shows it: filters and a table of all entries, by weight, before
-    its first section; an entry's four parts are lines of their own."""
+    """The text as the site shows it: filters and a table of all entries, by weight, come
+    before its first section; an entry's four parts are lines of their own."""
     found = sorted(entries(text).items(), key=lambda item: WEIGHTS.index(item[1][5]))
     lines = ["| | paper and place | how bad | what follows |", "|---|---|---|---|"]
     for number, match in found:

@@ -201,7 +201,9 @@ def told(lock, page):
                 said += f", because {change['why']}"
         address = f"changes.html#{match[1].replace('/', '-')}"
         said = html.escape(f"{said.rstrip('.')}.")
-        return f'<small class="changed">{said} <a href="{address}">All changes</a></small>'
+        return (
+            f'<small class="changed">{said} <a href="{address}">All changes</a></small>'
+        )
 
     return WHERE.sub(one, page)
 
@@ -217,17 +219,18 @@ def changes(lock):
         if claim.split("/")[0] != chapter:
             chapter = claim.split("/")[0]
             page += f"\n## {chapter}\n"
-        lines = [
-            f"<dd>{h['when']}: {_short(h['what'])}. <i>Reason:</i> {html.escape(h['why'])}"
-            for h in found[claim]
-        ]
+        lines = ""
+        for h in found[claim]:
+            why = html.escape(h["why"])
+            what = _short(h["what"])
+            lines += f"<dd>{h['when']}: {what}. <i>Reason:</i> {why}</dd>"
         title = html.escape(claim.replace("/", ": "))
         where = html.escape(claim.replace("/", "-"))
         link = f'<a href="{claim.split("/")[0]}.html#claim-{claim.split("/")[1]}">now</a>'
         if claim not in lock["claims"]:
             link = "gone"
         page += f'\n<dl class="changes"><dt id="{where}">{title} ({link})</dt>'
-        page += f"{'</dd>'.join(lines)}</dd></dl>\n"
+        page += f"{lines}</dl>\n"
     return page
 
 

@@ -13,7 +13,9 @@ import itertools
 import re
 from pathlib import Path
 
-DATA = re.compile(r'\b(srcset|src|href)="data:(image/svg\+xml|text/csv);base64,([\w+/=]+)"')
+DATA = re.compile(
+    r'\b(srcset|src|href)="data:(image/svg\+xml|text/csv);base64,([\w+/=]+)"'
+)
 ENDING = {"image/svg+xml": "svg", "text/csv": "csv"}
 
 
@@ -46,7 +48,7 @@ def numbered(body):
     def one(match):
         return f"{match[0]}<b>Figure {chapter}{next(counts)}.</b> "
 
-    return re.sub(r'(?<=</picture>)\s*<figcaption>', one, body)
+    return re.sub(r"(?<=</picture>)\s*<figcaption>", one, body)
 
 
 def _body(app, pagename, templatename, context, doctree):
