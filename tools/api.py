@@ -7,6 +7,7 @@ from companion._closure import Package
 from tools.errors import Failure
 
 LINE = re.compile(r"^% api (\w+)$", re.MULTILINE)
+MOVED = {"companion.judge"}  # says where the judge went
 GROUND = "ground"  # the page of the modules that lie in no folder
 
 
@@ -14,7 +15,7 @@ def fill(text, root):
     """The text of a page with its line filled.  Raises Failure if it asks for no
     folder."""
     package = Package(root / "companion", root / "evidence")
-    public = {m for m in package.modules() if "._" not in m}
+    public = {m for m in package.modules() if "._" not in m} - MOVED
     public -= {m for m in public if package.file(m).name == "__init__.py"}
 
     def filled(match):
