@@ -1,13 +1,15 @@
 """The front page counts and shows what the executed chapters claim and say."""
 
+import io
 import re
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from evidence.claims.claims import MIME
 from evidence.claims.scoreboard import PAPERS
-from tools import errata, front, lock, results
+from tools import errata, front, lock, results, site
 from tools.errors import Failure
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -131,3 +133,13 @@ def test_a_claim_that_is_shown_twice_is_a_failure():
     assert len(results.claims("lplr", BOOK["lplr"])) == 5
     with pytest.raises(Failure, match="lplr shows a claim twice"):
         results.claims("lplr", twice)
+
+
+def test_the_site_carries_the_sources_and_nothing_that_a_run_left():
+    packed = site.sources(ROOT)
+    assert packed == site.sources(ROOT)
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        names = {name.removeprefix("private_bandits/") for name in tar.getnames()}
+    there = {"pyproject.toml", "LICENSE", "companion/core.py", "book/index.md"}
+    assert there <= names
+    assert {n for n in names if n.startswith(("_build", ".venv")) or "__py" in n} == set()

@@ -20,7 +20,8 @@ MARKS = re.compile(
 PROSE = """(a-label)=
 # Title
 
-The number is {glue:text}`small_n`, see {eq}`eq-a`, {prf:ref}`thm-a`, [here](a-label) \
+The number is
+{glue:text}`small_n`, see {eq}`eq-a`, {prf:ref}`thm-a`, [here](a-label) \
 and [there](https://example.org) {cite:p}`zheng2020`.  {cite:t}`zheng2020,anonymous_x` say so.
 
 :::{prf:theorem} theorem 1 of the paper
@@ -72,7 +73,7 @@ def test_a_run_leaves_numbers_titles_and_names_in_its_prose(tmp_path):
         progress_bar=False,
     )
     text = "".join(json.loads(out.read_text("utf8"))["cells"][0]["source"])
-    assert "The number is 7 users, see (1), Theorem 1 of the paper, here and" in text
+    assert "The number is\n7 users, see (1), Theorem 1 of the paper, here and" in text
     assert (
         "[there](https://example.org) (Zheng 2020).  Zheng (2020), Anonymous say" in text
     )
