@@ -49,7 +49,7 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
 
 
 def _replay(policy, state, X, arms, rewards, rng, horizon, kept):
-    """Play logged rounds in order; the rewards of those that agree are added to `kept`."""
+    """Play logged rounds in order; rewards of those that agree are added to `kept`."""
     for x, arm, r in zip(X, arms, rewards, strict=True):
         if len(kept) >= horizon:
             return
@@ -68,7 +68,9 @@ def weighted_rewards(target, propensities, rewards) -> np.ndarray:
     true and the rule did not learn from this log: `stats.mean_interval`, or
     `private_mean` to publish it.
 
-    >>> weighted_rewards([1, 0], [0.5, 0.5], [1.0, 0.0]).mean()  # had arm 0 been played twice
+    Had arm 0 been played twice:
+
+    >>> weighted_rewards([1, 0], [0.5, 0.5], [1.0, 0.0]).mean()
     1.0
     """
     target = validate.need_array("target", target, ("n",))

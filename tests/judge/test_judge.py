@@ -39,7 +39,7 @@ def test_a_file_a_module_a_function_and_a_policy_are_found(whole):
     assert not load(lambda width: POLICY).takes
 
 
-# --- checks ---------------------------------------------------------------------------------------
+# --- checks ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", checks.CHECKS)

@@ -15,7 +15,8 @@ import math
 from typing import NamedTuple
 import numpy as np
 from companion.accounting.privacy import (
-    ADD_OR_REMOVE, REPLACE_RECORD, REPLACE_REWARD, Guarantee, gaussian_epsilon, gaussian_scale)
+    ADD_OR_REMOVE, REPLACE_RECORD, REPLACE_REWARD, Guarantee,
+    gaussian_epsilon, gaussian_scale)
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
 from companion.core import Policy, Release, Universe
 """
@@ -52,7 +53,8 @@ def greedy(d, T, *, epsilon, delta=0.01) -> Policy:
     p = Params(d, T, moves / epsilon)
     promise = Guarantee("local", epsilon, 0.0, REPLACE_RECORD, "user")
     return Policy("Noisy sums", p, init, select, update, guarantee=promise,
-                  universe=Universe(), releases=(Release(randomize, "message", "laplace"),))
+                  universe=Universe(),
+                  releases=(Release(randomize, "message", "laplace"),))
 """
 COUNTS = """
 class Params(NamedTuple):

@@ -111,7 +111,7 @@ def test_a_private_field_that_is_none_is_refused_by_name():
     case = case_of("jdp_linucb", 0)
     state = begin(case, np.random.default_rng(0))
     need_fields(state, case.private_fields)
-    with pytest.raises(ValueError, match="State.* got 'exakt'"):
+    with pytest.raises(ValueError, match=r"State.* got 'exakt'"):
         need_fields(state, ("exakt",))
 
 
