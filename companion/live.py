@@ -26,16 +26,15 @@ import numpy as np
 import companion
 from companion import held
 from companion.accounting.privacy import Guarantee
-from companion.core import (
+from companion.contract import (
     LARGEST_RECORD,
-    Optimiser,
-    Policy,
     interrupts_wait,
     need_contexts,
+    need_nothing,
     need_records,
     need_rounds,
 )
-from companion.validate import need_array, need_float, need_int, need_members, shown
+from companion.validate import need_array, need_float, need_int, need_method, shown
 
 WARN_SHARE = 0.01  # share of clipped records above which a run warns
 SAME = 1e-12  # relative difference of two parameters that processors may make
@@ -82,18 +81,17 @@ class Run:
         if os.getpid() != self._process:
             raise RuntimeError(
                 f"this run belongs to process {self._process}, and this is its child "
-                f"{os.getpid()}: both would draw the same noise.  Begin a run "
-                "here, or load one "
-                "that was saved and closed"
+                f"{os.getpid()}: both would draw the same noise.  Begin a run here, or "
+                "load one that was saved and closed"
             )
         with interrupts_wait(), self._lock:
             yield
 
     def __reduce__(self):
         raise TypeError(
-            f"a {type(self).__name__} cannot be copied or pickled: the copy "
-            "would draw the same "
-            "noise.  Start another run; one of a policy can be saved, closed and loaded"
+            f"a {type(self).__name__} cannot be copied or pickled: the copy would draw "
+            "the same noise.  Start another run; one of a policy can be saved, closed "
+            "and loaded"
         )
 
 
@@ -124,7 +122,7 @@ class Live(Run):
     1
     """
 
-    def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
+    def __init__(self, policy, rng: np.random.Generator) -> None:
         super().__init__(rng)
         self.policy = policy
         self.state = policy.init(policy.params)
@@ -155,9 +153,8 @@ class Live(Run):
                 )
             if self._open and not self.policy.delayed_feedback:
                 raise ValueError(
-                    f"ticket must wait: policy {self.policy.name!r} has no "
-                    "delayed feedback, it "
-                    "takes one question at a time"
+                    f"ticket must wait: policy {self.policy.name!r} has no delayed "
+                    "feedback, it takes one question at a time"
                 )
             need_rounds(self.policy, self.rounds + len(self._open) + 1)
             arm = int(self.policy.select(self.policy.params, self.state, X, self.rng))
@@ -173,7 +170,8 @@ class Live(Run):
             arm = need_int("arm", arm, 0, len(X) - 1)
             r = need_float("r", r, -LARGEST_RECORD, LARGEST_RECORD)
             x = X[arm].copy()
-            self.state = p.update(p.params, self.state, arm, x, r, self.rng) or self.state
+            returned = p.update(p.params, self.state, arm, x, r, self.rng)
+            need_nothing(p.name, "update", returned)
             del self._open[ticket]
             self.rounds += 1
             warning = self._count(arm, x, r)
@@ -187,8 +185,8 @@ class Live(Run):
             self._asked(ticket)
             if not self.policy.delayed_feedback:
                 raise ValueError(
-                    f"ticket must get a reward: policy {self.policy.name!r} has "
-                    "no delayed feedback"
+                    f"ticket must get a reward: policy {self.policy.name!r} has no "
+                    "delayed feedback"
                 )
             del self._open[ticket]
 
@@ -223,9 +221,8 @@ class Live(Run):
     def _asked(self, ticket):
         if not isinstance(ticket, str | None) or ticket not in self._open:
             raise ValueError(
-                "update was called before select in this round; ticket must be "
-                "that of an open "
-                f"question, got {shown(ticket)}"
+                "update was called before select in this round; ticket must be that of "
+                f"an open question, got {shown(ticket)}"
             )
         return self._open[ticket]
 
@@ -314,7 +311,7 @@ class Live(Run):
             self._held[lock.identity()] = lock
 
     @classmethod
-    def load(cls, path: str | Path, policy: Policy) -> Live:
+    def load(cls, path: str | Path, policy) -> Live:
         """The run that was saved at `path`, made with the same policy.
 
         Continue a run once: the guarantee is that of one run, and a second one from the
@@ -327,7 +324,7 @@ class Live(Run):
         another run holds, of another version of the package, of another policy or
         parameter, or that is no saved run.
         """
-        need_members("policy", [policy], Policy)
+        need_method("policy", policy, "start")
         path = held.real_path(path)
         if not zipfile.is_zipfile(path):
             raise ValueError(f"path must lead to a saved run; there is none at {path}")
@@ -405,7 +402,7 @@ class Stream(Run):
     cannot go on with it (RuntimeError).
     """
 
-    def __init__(self, optimiser: Optimiser, rng: np.random.Generator) -> None:
+    def __init__(self, optimiser, rng: np.random.Generator) -> None:
         if optimiser.step is None:
             raise ValueError(
                 f"optimiser {optimiser.name!r} is a batch method: it takes no stream"
@@ -422,7 +419,8 @@ class Stream(Run):
         o = self.optimiser
         with self._alone():
             need_records((o,), x[None], np.array([y]), self.records)
-            self.state = o.step(o.params, self.state, x, y, self.rng) or self.state
+            returned = o.step(o.params, self.state, x, y, self.rng)
+            need_nothing(o.name, "step", returned)
             self.records += 1
             return self.state.theta.copy()
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from companion import validate
 from companion.accounting.privacy import Guarantee, laplace_scale
-from companion.core import Policy, interrupts_wait, need_block, need_contexts
+from companion.contract import interrupts_wait, need_block, need_contexts, need_nothing
+from companion.core import Policy
 from companion.kernels.mechanisms import laplace
 from companion.stats import Interval, mean_interval
 
@@ -33,20 +34,29 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
     need_contexts((policy,), X)
     need_block("rewards", rewards, (len(X),))
     rng = validate.need_generator("seed", seed)
-    p = policy.params
-    kept = []
-    state = policy.init(p)
-    horizon = getattr(p, "T", len(X))
-    for part in (slice(i, i + 100) for i in range(0, len(X), 100)):
-        # for so many rounds: for every single one it takes as long again
-        with interrupts_wait():
-            for x, arm, r in zip(X[part], arms[part], rewards[part], strict=True):
-                if len(kept) < horizon and policy.select(p, state, x, rng) == arm:
-                    state = policy.update(p, state, arm, x[arm], r, rng) or state
-                    kept.append(r)
+    state = policy.init(policy.params)
+    horizon = getattr(policy.params, "T", len(X))
+    kept = []  # rewards of the rounds in which the policy chose the logged arm
+    for i in range(0, len(X), 100):
+        part = slice(i, i + 100)
+        with interrupts_wait():  # for every single round it takes as long again
+            _replay(policy, state, X[part], arms[part], rewards[part], rng, horizon, kept)
+    if not kept:
+        return Interval(np.nan, -np.inf, np.inf), 0
     if len(kept) < 2:
-        return Interval(float(kept[0]) if kept else np.nan, -np.inf, np.inf), len(kept)
+        return Interval(float(kept[0]), -np.inf, np.inf), 1
     return mean_interval(kept, level), len(kept)
+
+
+def _replay(policy, state, X, arms, rewards, rng, horizon, kept):
+    """Play logged rounds in order; the rewards of those that agree are added to `kept`."""
+    for x, arm, r in zip(X, arms, rewards, strict=True):
+        if len(kept) >= horizon:
+            return
+        if policy.select(policy.params, state, x, rng) == arm:
+            returned = policy.update(policy.params, state, arm, x[arm], r, rng)
+            need_nothing(policy.name, "update", returned)
+            kept.append(r)
 
 
 def weighted_rewards(target, propensities, rewards) -> np.ndarray:
@@ -95,9 +105,9 @@ def private_mean(values, low, high, *, epsilon, seed=None, level: float = 0.95):
     scale = laplace_scale(validate.need_positive("epsilon", epsilon), sensitivity)
     noise = laplace(validate.need_generator("seed", seed), scale)
     value = float(np.clip(values, low, high).mean() + noise)
-    half = (high - low) * np.sqrt(np.log(4.0 / alpha) / (2 * n)) + scale * np.log(
-        2.0 / alpha
-    )
+    of_values = (high - low) * np.sqrt(np.log(4.0 / alpha) / (2 * n))
+    of_noise = scale * np.log(2.0 / alpha)
+    half = of_values + of_noise
     promise = Guarantee(
         model="central",
         epsilon=sensitivity / scale,

@@ -12,13 +12,13 @@ from companion.baselines.ecolog import ecolog as ecolog
 from companion.baselines.forced_lasso import forced_lasso as forced_lasso
 from companion.baselines.glm_ucb import glm_ucb as glm_ucb
 from companion.baselines.gloc import gloc as gloc
+from companion.baselines.jdp_linucb import jdp_linucb as jdp_linucb
 from companion.baselines.lasso_bandit import lasso_bandit as lasso_bandit
+from companion.baselines.ldp_linucb import ldp_linucb as ldp_linucb
 from companion.baselines.linucb import linucb as linucb
-from companion.baselines.private_linucb import jdp_linucb as jdp_linucb
-from companion.baselines.private_linucb import ldp_linucb as ldp_linucb
-from companion.baselines.private_linucb import sdp_linucb as sdp_linucb
 from companion.baselines.random import random as random
 from companion.baselines.rs_glinucb import rs_glinucb as rs_glinucb
+from companion.baselines.sdp_linucb import sdp_linucb as sdp_linucb
 from companion.core import Entry, lookup
 from companion.fliphat.fliphat import fliphat as fliphat
 from companion.fliphat.fliphat import residual_fliphat as residual_fliphat

@@ -18,7 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.core import Policy, interrupts_wait, need_block, need_contexts, need_rounds
+from companion.contract import (
+    interrupts_wait,
+    need_block,
+    need_contexts,
+    need_nothing,
+    need_rounds,
+)
+from companion.core import Policy
 from companion.jit import PACKAGE
 from companion.validate import need_int, need_members, need_method, need_module, need_seed
 
@@ -280,16 +287,12 @@ def need_seeds(seeds):
 def as_result(policies, grid, runs) -> Result:
     """`Result` from one (regret (n_policies, n_grid), seconds (n_policies,)) per
     repetition."""
-    regret, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
-    names, guarantees = (
-        tuple(getattr(p, f) for p in policies) for f in ("name", "guarantee")
-    )
     return Result(
-        names=names,
+        names=tuple(p.name for p in policies),
         rounds=grid,
-        regret=regret,
-        guarantees=guarantees,
-        seconds=seconds,
+        regret=np.stack([regret for regret, _ in runs]),
+        guarantees=tuple(p.guarantee for p in policies),
+        seconds=np.stack([seconds for _, seconds in runs]),
     )
 
 
@@ -326,14 +329,18 @@ def trace(env, policy: Policy, T: int, seed, every: int):
             n = min(len(X) - start, every - t % every)
             cut = slice(start, start + n)
             arms = np.empty(n, dtype=np.int64)
-            with interrupts_wait():
-                state = (
-                    policy.loop(policy.params, state, X[cut], R[cut], rng, arms) or state
-                )
+            play_block(policy, state, X[cut], R[cut], rng, arms)
             t = t + n
             start = start + n
             if t % every == 0:
                 yield t, state, X[cut], mu[cut], arms
+
+
+def play_block(policy: Policy, state, X, R, rng, arms) -> None:
+    """Play the rounds of one block: `state` is changed in place, `arms` is written."""
+    with interrupts_wait():
+        returned = policy.loop(policy.params, state, X, R, rng, arms)
+    need_nothing(policy.name, "play", returned)
 
 
 def repetition(env, policies, T: int, seed, grid):
@@ -342,7 +349,8 @@ def repetition(env, policies, T: int, seed, grid):
     rngs = [stream(seed, p.name) for p in policies]
     states = [p.init(p.params) for p in policies]
     regret = np.zeros((len(policies), len(grid)))
-    total, seconds = np.zeros((2, len(policies)))
+    total = np.zeros(len(policies))
+    seconds = np.zeros(len(policies))
     played = 0
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
         n = _check_block(X, R, mu, policies, T - played)
@@ -352,8 +360,7 @@ def repetition(env, policies, T: int, seed, grid):
             go_on()
             arms = np.empty(n, dtype=np.int64)
             begin = time.thread_time()
-            with interrupts_wait():
-                states[i] = p.loop(p.params, states[i], X, R, rngs[i], arms) or states[i]
+            play_block(p, states[i], X, R, rngs[i], arms)
             seconds[i] += time.thread_time() - begin
             if arms.min() < 0 or arms.max() >= R.shape[1]:
                 raise ValueError(

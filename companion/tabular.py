@@ -55,9 +55,8 @@ class Column(NamedTuple):
             numbers[i] = _number(values[i])
             if not np.isfinite(numbers[i]):
                 raise ValueError(
-                    f"column {name!r} must hold finite numbers (fill missing "
-                    "values by a public "
-                    f"one first); row {i} has {shown(values[i])}"
+                    f"column {name!r} must hold finite numbers (fill missing values by "
+                    f"a public one first); row {i} has {shown(values[i])}"
                 )
         middle = (self.low + self.high) / 2
         half = (self.high - self.low) / 2
@@ -70,9 +69,8 @@ class Column(NamedTuple):
             place = _place(self.levels, values[i])
             if place is None:
                 raise ValueError(
-                    f"column {name!r} (fill missing values by a public one "
-                    "first) must be in "
-                    f"{self.levels}; row {i} has {shown(values[i])}"
+                    f"column {name!r} (fill missing values by a public one first) must "
+                    f"be in {self.levels}; row {i} has {shown(values[i])}"
                 )
             places.append(place)
         return np.array(places, dtype=np.int64)
@@ -134,8 +132,8 @@ def read_table(path):
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path} must be text in UTF-8; byte {error.start} is not: save it "
-            "as CSV in UTF-8"
+            f"{path} must be text in UTF-8; byte {error.start} is not: save it as CSV "
+            "in UTF-8"
         ) from None
     if "\0" in text:
         raise ValueError(
@@ -162,9 +160,8 @@ def read_table(path):
             )
         if len(entries) < len(names):
             raise ValueError(
-                f"{where} has {len(entries)} entries for {len(names)} columns: "
-                "none for column "
-                f"{names[len(entries)]!r}"
+                f"{where} has {len(entries)} entries for {len(names)} columns: none for "
+                f"column {names[len(entries)]!r}"
             )
         rows.append([Text(entry) for entry in entries])
     return pd.DataFrame(rows, columns=names, dtype=object)
@@ -330,9 +327,9 @@ def contexts_of(
     ).items():
         if not isinstance(column, Column):
             raise ValueError(
-                f"{name!r} must have public bounds(low, high) or levels(...): "
-                "taken from the data "
-                f"they would give its extreme people away; got {shown(column)}"
+                f"{name!r} must have public bounds(low, high) or levels(...): taken "
+                "from the data they would give its extreme people away; got "
+                f"{shown(column)}"
             )
     validate.need_choice("form", form, FORMS)
     validate.need_choice("universe", universe, tuple(SIZES))

@@ -188,9 +188,8 @@ def need_array(name: str, value, shape) -> np.ndarray:
         bad = int((~np.isfinite(a)).sum())
         first = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0])
         raise ValueError(
-            f"{name} must be finite; got {bad} entries that are NaN or infinite, "
-            "the first is "
-            f"{a[first]} at {list(first)}"
+            f"{name} must be finite; got {bad} entries that are NaN or infinite, the "
+            f"first is {a[first]} at {list(first)}"
         )
     return a
 

@@ -53,7 +53,7 @@ BROKEN = {  # check (: words of what it finds): what breaks it
             "        update(p, s, arms[t], X[t, arms[t]], 0.5, rng)\n",
         )
     ],
-    "live equals play: select": [
+    "live equals play: update returns": [
         (SENT, SENT + "    return State(s.total, x, s.message)\n")
     ],
 }

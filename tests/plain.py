@@ -7,8 +7,8 @@ BOOK = Path(__file__).resolve().parent.parent / "book"
 
 
 def plain(chapter, **known):
-    """Names that the cell of a chapter tagged `plain-numpy` defines, with `known` names
-    before."""
+    """Names that the first cell of a chapter tagged `plain-numpy` defines, with `known`
+    names before."""
     cells = json.loads((BOOK / f"{chapter}.ipynb").read_text("utf8"))["cells"]
     source, *_ = (
         "".join(c["source"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from companion import optimisers, policies
-from companion.core import need_contexts
+from companion.contract import need_contexts
 from evidence.judge.checks import THETA, flat, run, same_bits, stream, stream_for
 
 __all__ = ["THETA", "flat", "run", "same_bits", "stream", "stream_for"]

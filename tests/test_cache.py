@@ -115,8 +115,8 @@ def test_data_beside_an_imported_module_are_part_of_the_closure(tmp_path):
     chapter = chapters.read(notebook(tmp_path / "one.ipynb", "import companion.one"))
 
     def closure():
-        cache._package.cache_clear()
-        return cache.closure(tmp_path, chapter)
+        package = cache.package(tmp_path)
+        return cache.closure(tmp_path, package, cache.imports(package, chapter))
 
     first = closure()
     (tmp_path / "companion" / "other" / "table.json").write_text("[2]")

@@ -19,9 +19,7 @@ TYPED = {  # chapter: texts with numbers that no parameter and no run changes
     # of a unit vector in three dimensions
     "online_linucb": ["(1 is right)", "(1/3)/(1/3 + σ²)"],
     "streaming_rows": [", scale 1: "],  # the paper's own step sizes
-    "streaming_sco": ["β = 2, D = 2r, L = 2(r + Y)"],  # derived for squared loss
     "joint_rows": ["fig1"],  # the name of a preset
-    "sco_bandit": ["at most 2C"],  # proved
 }
 PLACES = re.compile(
     r"95 "

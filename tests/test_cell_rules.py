@@ -41,7 +41,6 @@ ONLY_A_RUN_KNOWS = {
     "joint_rows/tree",
     "joint_rows/tree-corrected",
     "joint_rows/zcdp",
-    "lplr/prop1-privacy",
     "lplr/repair",
     "lplr_rows/ci-privacy",
     "lplr_rows/thm1",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streams import flat, same_bits
 
-from companion import core, optimisers, policies
+from companion import contract, core, optimisers, policies
 from companion.baselines.linucb import linucb
 from companion.baselines.random import random
 
@@ -163,29 +163,29 @@ def test_the_last_coordinate_of_an_offset_context_is_neither_less_nor_more(last)
 @pytest.mark.parametrize("worst", [1.1e30, -1.1e30])
 def test_a_block_has_a_largest_and_a_least_number(worst):
     block = np.array([[0.0, 1e30], [-1e30, 1.0]])
-    core.need_block("X", block, (2, 2))
+    contract.need_block("X", block, (2, 2))
     block[1, 1] = worst
     with pytest.raises(ValueError, match="X must be finite, at most"):
-        core.need_block("X", block, (2, 2))
+        contract.need_block("X", block, (2, 2))
 
 
 @pytest.mark.parametrize("step", [0.5, -0.5])
 def test_a_policy_of_one_context_refuses_rows_that_differ_in_either_direction(step):
     policy = policies.example("sco_bandit", 2)
     same = np.full((2, 3), 0.25)
-    core.need_contexts((policy,), same)
+    contract.need_contexts((policy,), same)
     same[1, 0] += step
     with pytest.raises(ValueError, match="the rows of X must be equal"):
-        core.need_contexts((policy,), same)
+        contract.need_contexts((policy,), same)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2)])
 def test_a_policy_with_room_for_four_arms_takes_no_other_number(shape):
     """And no other dimension than three."""
     policy = policies.example("lplr", 4)
-    core.need_contexts((policy,), np.ones((4, 3)))
+    contract.need_contexts((policy,), np.ones((4, 3)))
     with pytest.raises(ValueError, match="takes contexts"):
-        core.need_contexts((policy,), np.ones(shape))
+        contract.need_contexts((policy,), np.ones(shape))
 
 
 def test_what_a_stream_returns_is_a_copy():

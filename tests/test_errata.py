@@ -176,5 +176,7 @@ def test_the_overview_begins_with_what_is_worst():
     text = "Head\n\n## Paper\n\n"
     for number, weight in weights.items():
         text += entry.format(id=number.lower(), number=number, weight=weight)
-    table = errata.overview(text).partition("\n## Paper")[0]
+    table, _, rest = errata.overview(text).partition("\n## Paper")
+    assert rest.count("  * *Consequence:* c follows.") == 3
+    assert 'id="xx2" data-paper="XX" data-weight="privacy broken"' in rest
     assert re.findall(r"#(xx\d)", table) == ["xx2", "xx3", "xx1"]

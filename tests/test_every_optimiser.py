@@ -6,7 +6,7 @@ import runs
 import streams
 from streams import flat, learn, records_for, same_bits
 
-from companion import core, optimisers
+from companion import contract, optimisers
 from companion.streaming_sco.environments import excess_risk, regression
 from companion.streaming_sco.environments import flat as ones
 
@@ -76,7 +76,7 @@ def test_a_batch_method_takes_no_stream_and_all_records_at_once():
     with pytest.raises(ValueError, match="batch method"):
         optimiser.start(1)
     with pytest.raises(ValueError, match="exactly n=60 records; got 59"):
-        core.need_records((optimiser,), np.zeros((59, 3)), np.zeros(59))
+        contract.need_records((optimiser,), np.zeros((59, 3)), np.zeros(59))
 
 
 @every_optimiser

@@ -6,7 +6,7 @@ import runs
 import streams
 from streams import flat, run, same_bits, stream_for
 
-from companion.core import horizon
+from companion.contract import horizon
 from companion.live import Live
 from evidence.judge import checks
 

@@ -33,3 +33,22 @@ def test_boxes_and_claims_are_found_by_the_paper_s_number_not_by_ours():
     assert [url for _, _, url, _ in found] == ["book/a.html#t", "book/a.html#evidence-a"]
     assert found[1][1] == "It is private. Theorem 3.2, abstract"
     assert json.dumps(found)
+
+
+def test_captions_have_the_number_of_their_chapter():
+    page = "<h1>{}Title</h1><picture></picture>\n<figcaption>It falls.</figcaption>"
+    chapter = '<span class="section-number">4. </span>'
+    body = page.format(chapter) + "<picture></picture><figcaption>It rises."
+    shown = pictures.numbered(body)
+    assert "<b>Figure 4.1.</b> It falls." in shown
+    assert "<b>Figure 4.2.</b> It rises." in shown
+    assert "<b>Figure 1.</b> It falls." in pictures.numbered(page.format(""))
+
+
+def test_an_erratum_is_found_by_its_number():
+    page = (
+        '<a id="gl1" data-paper="GLM" data-weight="misprint"></a><strong>GL1. Line 8 '
+        "(privacy)</strong>"
+    )
+    found = places.errata(page, "errata.html")
+    assert found == [[["gl1"], "GL1. Line 8 (privacy)", "errata.html#gl1", "Errata: GLM"]]

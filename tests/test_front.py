@@ -1,10 +1,18 @@
 """The front page counts and shows what the executed chapters claim and say."""
 
+import io
+import re
+import tarfile
+from pathlib import Path
+
 import pytest
 
 from evidence.claims.claims import MIME
-from tools import front, results
+from evidence.claims.scoreboard import PAPERS
+from tools import errata, front, lock, results, site
 from tools.errors import Failure
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def output(**data):
@@ -15,9 +23,9 @@ def output(**data):
     }
 
 
-def record(name, verdict, finding=False):
+def record(name, verdict, finding=False, kind="theorem"):
     """What the front page reads of a claim or a finding."""
-    return {"id": name, "verdict": verdict, "finding": finding}
+    return {"id": name, "verdict": verdict, "finding": finding, "kind": kind}
 
 
 def claims(*records):
@@ -25,26 +33,27 @@ def claims(*records):
     return {"cells": [output(**{MIME: list(records)})]}
 
 
-FIGURE = (
-    '<figure class="a" id="fig-{name}"><img alt="a"><figcaption>Means of {name}. '
-    '<a href="data:">numbers</a> Run again: python</figcaption></figure>'
-)
 BOOK = {
-    "one": claims(
+    "lplr": claims(
         record("a", "reproduced"),
         record("b", "not settled"),
         record("c", "reproduced"),
         record("d", "holds", finding=True),
         record("e", "reproduced", finding=True),
     ),
-    "one_rows": claims(record("f", "reproduced"), record("g", "consistent")),
-    "pictures": {
-        "cells": [
-            output(**{"text/html": FIGURE.format(name="first")}),
-            output(**{"text/html": [FIGURE.format(name="second")]}),
-        ]
-    },
+    "lplr_rows": claims(record("f", "reproduced"), record("g", "consistent")),
 }
+SAYS = ("front_shuffle", "front_local", "front_where")
+
+
+def says(**values):
+    """A cell that hands these texts to the prose."""
+    cells = []
+    for name, value in values.items():
+        cell = output(**{errata.PREFIX: repr(value)})
+        cell["outputs"][0]["metadata"] = {"scrapbook": {"name": f"arena_{name}"}}
+        cells.append(cell)
+    return {"cells": cells}
 
 
 def test_verdicts_of_claims_are_counted_and_findings_are_not():
@@ -62,44 +71,75 @@ def test_the_tally_tells_chapters_and_evidence_pages_apart():
     assert "none yet" in front.tally({})
 
 
-def test_a_verdict_leads_to_the_first_claim_that_has_it():
-    page = front.verdicts({"one": BOOK["one"], "one_rows": BOOK["one_rows"]})
-    assert '<a href="one.html#claim-a">3 ×' in page
-    assert '<a href="one_rows.html#claim-g">1 ×' in page
+def test_a_verdict_leads_to_the_scoreboard_with_its_rows_alone():
+    page = front.verdicts("lplr", BOOK)
+    address = "scoreboard.html?Paper=LPLR&amp;Verdict=reproduced#claims-of-the-papers"
+    assert f'<a href="{address}">3 ×' in page
     assert page.count("<a href") == 3
-    assert front.verdicts({}) == "No claims yet."
-
-
-def test_a_figure_and_its_caption_stand_apart():
-    notebook = BOOK["pictures"]
-    for name in ("first", "second"):
-        assert front.caption(notebook, name) == f"Means of {name}."
-        assert f'id="fig-{name}"' in front.figure(notebook, name)
-        assert "Means" not in front.figure(notebook, name)
+    assert "No claims yet." in front.verdicts("fliphat", BOOK)
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["% figure none first", "% figure pictures third", "% say one x"],
+    ("verdict", "kind", "shown"),
+    [
+        ("wrong as printed", "privacy", "1 of 5"),
+        ("wrong as printed", "theorem", "not tested"),
+        ("reproduced", "privacy", "0 of 5"),
+        ("not tested at this scale", "privacy", "not tested"),
+    ],
 )
-def test_what_no_chapter_shows_is_refused(line):
-    with pytest.raises(Failure, match="the front page asks for"):
-        front.fill(line, BOOK)
+def test_papers_count_whose_privacy_is_wrong_as_printed(verdict, kind, shown):
+    book = BOOK | {"fliphat": claims(record("p", verdict, kind=kind))}
+    book["arena"] = says(front_shuffle="11%", front_local="<76%", front_where="at 1")
+    page = front.numbers(book)
+    assert f"<b>{shown}</b>" in page
+    assert "<b>11%</b>" in page
+    assert "<b>&lt;76%</b>" in page
+
+
+def test_what_no_chapter_says_is_refused():
+    with pytest.raises(Failure, match="arena_front_local, which no chapter says"):
+        front.numbers({"arena": says(front_shuffle="1", front_where="2")})
+    with pytest.raises(Failure, match="asks for none, which is no paper"):
+        front.fill("% verdicts none", BOOK)
 
 
 def test_lines_of_the_front_page_are_filled():
-    text = (
-        "A title\n\n% caption pictures second\n% verdicts one one_rows missing\nThe end"
-    )
-    page = front.fill(text, BOOK)
-    assert "Means of second." in page
+    page = front.fill("A title\n\n% verdicts lplr\n% tally\nThe end", BOOK)
     assert '<p class="verdicts">' in page
+    assert 'class="tally"' in page
     assert page.startswith("A title")
     assert page.endswith("The end")
 
 
+def test_words_of_the_front_page_have_the_verdicts_of_the_lock():
+    """A link with a title says what is judged there: its title is the verdict."""
+    kept = lock.read(ROOT)["claims"]
+    link = r'<a href="(\w+)\.html#claim-([\w-]+)" title="([^"]+)"'
+    found = re.findall(link, (ROOT / "book" / "index.md").read_text("utf8"))
+    assert len(found) > 15
+    for chapter, claim, verdict in found:
+        assert kept[f"{chapter}/{claim}"]["verdict"] == verdict, (chapter, claim)
+
+
+def test_papers_have_one_name_on_all_pages():
+    assert set(errata.PAPERS.values()) == set(PAPERS.values())
+    text = (ROOT / "ERRATA.md").read_text("utf8")
+    assert {match[2] for match in errata.entries(text).values()} == set(errata.PAPERS)
+
+
 def test_a_claim_that_is_shown_twice_is_a_failure():
-    twice = {"cells": BOOK["one"]["cells"] * 2}
-    assert len(results.claims("one", BOOK["one"])) == 5
-    with pytest.raises(Failure, match="one shows a claim twice"):
-        results.claims("one", twice)
+    twice = {"cells": BOOK["lplr"]["cells"] * 2}
+    assert len(results.claims("lplr", BOOK["lplr"])) == 5
+    with pytest.raises(Failure, match="lplr shows a claim twice"):
+        results.claims("lplr", twice)
+
+
+def test_the_site_carries_the_sources_and_nothing_that_a_run_left():
+    packed = site.sources(ROOT)
+    assert packed == site.sources(ROOT)
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        names = {name.removeprefix("private_bandits/") for name in tar.getnames()}
+    there = {"pyproject.toml", "LICENSE", "companion/core.py", "book/index.md"}
+    assert there <= names
+    assert {n for n in names if n.startswith(("_build", ".venv")) or "__py" in n} == set()

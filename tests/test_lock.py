@@ -114,9 +114,12 @@ def test_a_change_fails_until_it_is_accepted_with_a_reason(project):
     assert change["why"] == "more repetitions, another stream"
     page = "<p>a<!-- history of one/c1 --><!-- history of one/other --></p>"
     shown = lock.told(lock.read(root), page)
-    assert "more repetitions, another stream" in shown
-    assert "measured 1 [0.5, 1.5] -&gt; 7" in shown
+    assert 'href="changes.html#one-c1"' in shown
     assert "<!--" not in shown
+    every = lock.changes(lock.read(root))
+    assert 'id="one-c1"' in every
+    assert "more repetitions, another stream" in every
+    assert "measured 1 [0.5, 1.5] -&gt; 7" in every
 
 
 def test_what_cannot_be_accepted_is_refused(project):
@@ -176,20 +179,25 @@ def test_an_exact_number_below_zero_may_move_by_a_thousandth(measured, moved):
     assert bool(lock.differences(kept, changed("measured", measured))) is moved
 
 
-def test_a_claim_shows_its_own_history_alone():
+def test_a_claim_shows_its_own_last_change_of_verdict_alone():
     """Of two claims that changed, a page with the place of one shows one."""
+    whats = (
+        "verdict consistent -> not settled (worse); row 'a' is new",
+        "verdict not settled -> reproduced (better)",
+        "row 'a': rule 1 -> 2",
+    )
     changes = [
-        {
-            "claim": f"one/c{i}",
-            "when": "2026-01-01",
-            "what": f"change {i}",
-            "why": f"reason {i}",
-        }
+        {"claim": f"one/c{i}", "when": f"day {day}", "what": what, "why": f"of {i}{day}."}
         for i in (1, 2)
+        for day, what in enumerate(whats)
     ]
     page = lock.told({"claims": {}, "history": changes}, "<!-- history of one/c1 -->")
-    assert "reason 1" in page
-    assert "reason 2" not in page
+    assert "Changed on day 1: not settled to reproduced, because of 11. <a" in page
+    assert page.count("because") == 1
+    page = lock.told(
+        {"claims": {}, "history": changes[2:3]}, "<!-- history of one/c1 -->"
+    )
+    assert "Rule changed on day 2. <a" in page
 
 
 @pytest.mark.parametrize(("why", "enough"), [(15 * "a", True), (14 * "a", False)])

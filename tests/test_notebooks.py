@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from evidence.claims.published import sentences
+from evidence.claims.published import REPORT, rooms, sentences
 from evidence.claims.rerun import names, needs
 from tools.chapters import HIDDEN, load, pages, read, scales, source, tags
 
@@ -103,7 +103,6 @@ def test_every_sentence_of_a_paper_is_judged_once():
     for path in NOTEBOOKS:
         room, names = judged(path)
         opened.setdefault(room, []).extend(names)
-    for path in ROOT.glob("companion/*/claims.toml"):
-        known = set(sentences(path.parent.name))
-        assert sorted(opened.pop(path.parent.name)) == sorted(known)
+    for room in (*rooms(), REPORT):
+        assert sorted(opened.pop(room)) == sorted(sentences(room))
     assert not any(opened.values()), opened

@@ -33,6 +33,14 @@ WEIGHTS = (
     "constant",
     "misprint",
 )
+PAPERS = {  # how the numbers of a paper's entries begin: its name on the scoreboard
+    "OL": "OnlineLinUCB",
+    "FL": "FLIPHAT",
+    "SS": "Streaming SCO",
+    "GL": "Private GLM bandits",
+    "LP": "LPLR",
+}
+PART = re.compile(r"^  \*(Printed|Evidence|Consequence|Repair):\*", re.MULTILINE)
 WRONG = set(WEIGHTS[:5])
 CONSEQUENCE = re.compile(r"\*Consequence:\*\s(.*?)\n  \*Repair", re.DOTALL)
 PREFIX = "application/papermill.record/text/plain"
@@ -44,18 +52,30 @@ def entries(text):
 
 
 def overview(text):
-    """The text with a table of all entries, by weight, before its first section."""
+    """The text as the site shows it: filters and a table of all entries, by weight, come
+    before its first section; an entry's four parts are lines of their own."""
     found = sorted(entries(text).items(), key=lambda item: WEIGHTS.index(item[1][5]))
-    lines = ["| | place | how bad | what follows |", "|---|---|---|---|"]
+    lines = ["| | paper and place | how bad | what follows |", "|---|---|---|---|"]
     for number, match in found:
         follows = " ".join(CONSEQUENCE.search(match[6])[1].split()).replace("|", "\\|")
         link = f'<a href="#{match[1]}">{number}</a>'
         follows = follows[:1].upper() + follows[1:]
-        lines.append(f"| {link} | {match[4]} | {match[5]} | {follows} |")
+        paper = PAPERS.get(match[2], match[2])
+        lines.append(f"| {link} | {paper}: {match[4]} | {match[5]} | {follows} |")
     head, section, rest = text.partition("\n## ")
+    rest = PART.sub(r"  * *\1:*", ENTRY.sub(_marked, rest))
+    table = "\n".join(lines)
     return (
-        f"{head}\n## All papers, by weight\n\n" + "\n".join(lines) + f"\n{section}{rest}"
+        f"{head}\n## All papers, by weight\n\n<div data-filters></div>\n\n{table}"
+        f"{section}{rest}"
     )
+
+
+def _marked(match):
+    """An entry with its paper and weight as data, for the filters."""
+    paper = PAPERS.get(match[2], match[2])
+    data = f'<a id="{match[1]}" data-paper="{paper}" data-weight="{match[5]}"></a>'
+    return match[0].replace(f'<a id="{match[1]}"></a>', data, 1)
 
 
 def said(notebook):

@@ -1,90 +1,114 @@
 """The front page: what the executed chapters show stands where its text has a comment.
 
-A line `% figure CHAPTER NAME` becomes the figure of that name without its caption, a line
-`% caption CHAPTER NAME` the words of its caption, `% say CHAPTER NAME` a number or
-sentence that it hands to its prose, and `% verdicts CHAPTER ...` the verdicts of a
-paper's pages, counted, each of which leads to the first claim that has it; pages that are
-not there are left out.  `% tally` says the verdicts of all pages in a sentence and shows
-them as a bar.  `jupyter-book build .`, which executes nothing, leaves them out.
+`% numbers` becomes three numbers, `% verdicts ROOM` the verdicts of a paper's pages,
+counted, each of which leads to the scoreboard with those rows alone, and `% tally` the
+verdicts of all pages, in a sentence and as a bar.  `jupyter-book build .`, which executes
+nothing, leaves them out.
 """
 
 import html
 import re
 from collections import Counter
+from urllib.parse import urlencode
 
 from evidence.claims import markup
-from evidence.claims.markup import SHADES
-from evidence.claims.scoreboard import EVIDENCE
+from evidence.claims.published import paper
+from evidence.claims.scoreboard import EVIDENCE, PAPERS
 from tools import errata, results
 from tools.errors import Failure
 
-LINE = re.compile(r"^% (figure|caption|say|verdicts|tally)((?: \S+)*)$", re.MULTILINE)
+LINE = re.compile(r"^% (numbers|verdicts|tally)(?: (\w+))?$", re.MULTILINE)
 
 
 def fill(text, notebooks):
     """The text with its comments filled from {chapter: executed notebook}.
 
-    Raises Failure if a chapter or a figure that it names does not exist.
+    Raises Failure if a paper that it names does not exist.
     """
 
     def filled(match):
-        what = match[1]
-        names = match[2].split()
-        if what == "tally":
+        if match[1] == "numbers":
+            return raw(numbers(notebooks))
+        if match[1] == "tally":
             return raw(tally(notebooks))
-        if names[0] not in notebooks:
-            raise Failure(f"the front page asks for {names[0]}, which is no chapter")
-        if what == "verdicts":
-            there = {name: notebooks[name] for name in names if name in notebooks}
-            return raw(f'<p class="verdicts">{verdicts(there)}</p>')
-        chapter, name = names
-        if what == "figure":
-            return raw(
-                f'<div class="cell_output">{figure(notebooks[chapter], name)}</div>'
-            )
-        if what == "caption":
-            return raw(f"<p><em>{caption(notebooks[chapter], name)}</em></p>")
-        return raw(
-            f"<p>{html.escape(spoken(notebooks[chapter], f'{chapter}_{name}'))}</p>"
-        )
+        return raw(verdicts(match[2], notebooks))
 
     return LINE.sub(filled, text)
 
 
-def spoken(notebook, name):
-    """What a chapter says of this name.  Raises Failure if it does not."""
-    found = errata.said(notebook)
-    if name not in found:
-        raise Failure(f"the front page asks for {name}, which its chapter does not say")
-    return found[name]
+def of_paper(room, notebooks):
+    """The executed pages of a paper.  Raises Failure if there is no such paper."""
+    if room not in PAPERS:
+        raise Failure(f"the front page asks for {room}, which is no paper")
+    chapters = paper(room)["chapters"]
+    return {name: notebooks[name] for name in chapters if name in notebooks}
 
 
-def verdicts(notebooks):
-    """The verdicts of these pages, counted, as links to the first claim of each."""
-    first = {}
-    counts = Counter()
-    for chapter, notebook in notebooks.items():
-        for r in results.claims(chapter, notebook):
-            if not r["finding"]:
-                first.setdefault(r["verdict"], f"{chapter}.html#claim-{r['id']}")
-                counts[r["verdict"]] += 1
-    return (
-        " ".join(
-            f'<a href="{html.escape(first[v])}">{counts[v]} × {markup.badge(v)}</a>'
-            for v in markup.SIGNS
-            if v in counts
-        )
-        or "No claims yet."
-    )
+def claims(notebooks):
+    """The claim records of these pages, findings left out."""
+    records = [r for n, book in notebooks.items() for r in results.claims(n, book)]
+    return [r for r in records if not r["finding"]]
 
 
 def counted(notebooks):
-    """{verdict: number} of the tested sentences of all chapters, findings left out."""
-    records = [
-        r for name, notebook in notebooks.items() for r in results.claims(name, notebook)
-    ]
-    counts = Counter(r["verdict"] for r in records if not r["finding"])
+    """{verdict: number} of the tested sentences of these pages, findings left out."""
+    counts = Counter(r["verdict"] for r in claims(notebooks))
     return {v: counts[v] for v in markup.SIGNS if counts[v]}
+
+
+def board(**filters):
+    """The address of the scoreboard with these filters set."""
+    return f"scoreboard.html?{urlencode(filters)}#claims-of-the-papers"
+
+
+def verdicts(room, notebooks):
+    """The verdicts of a paper, counted, as links to the scoreboard's rows that have
+    it."""
+    links = []
+    for verdict, count in counted(of_paper(room, notebooks)).items():
+        address = html.escape(board(Paper=PAPERS[room], Verdict=verdict))
+        links.append(f'<a href="{address}">{count} × {markup.badge(verdict)}</a>')
+    return f'<p class="verdicts">{" ".join(links) or "No claims yet."}</p>'
+
+
+def broken(notebooks):
+    """How many papers have a sentence on privacy that is wrong as printed; None where no
+    such sentence was tested."""
+    wrong = 0
+    tested = 0
+    for room in PAPERS:
+        found = claims(of_paper(room, notebooks))
+        found = {r["verdict"] for r in found if r["kind"] == "privacy"}
+        tested += bool(found - {"not tested at this scale"})
+        wrong += "wrong as printed" in found
+    return wrong if tested else None
+
+
+def numbers(notebooks):
+    """Three numbers: papers whose privacy breaks, and what the arena's best policies pay
+    behind a shuffler and if nobody is trusted.  Raises Failure if the arena says
+    none."""
+    wrong = broken(notebooks)
+    said = errata.said(notebooks["arena"]) if "arena" in notebooks else {}
+    names = ("arena_front_shuffle", "arena_front_local", "arena_front_where")
+    if missing := [name for name in names if name not in said]:
+        raise Failure(f"the front page asks for {missing[0]}, which no chapter says")
+    shuffle, local, where = (html.escape(said[name]) for name in names)
+    printed = board(Kind="privacy", Verdict="wrong as printed")
+    tiles = [
+        (
+            html.escape(printed),
+            "not tested" if wrong is None else f"{wrong} of {len(PAPERS)}",
+            "papers have a statement on privacy that is wrong as printed",
+        ),
+        ("arena.html", shuffle, f"of random play's regret behind a shuffler, {where}"),
+        ("arena.html", local, f"if nobody is trusted, {where}"),
+    ]
+    shown = "".join(
+        f'<a href="{address}"><b>{number}</b> <span>{words}</span></a>'
+        for address, number, words in tiles
+    )
+    return f'<div class="front-numbers">{shown}</div>'
 
 
 def tally(notebooks):
@@ -98,56 +122,12 @@ def tally(notebooks):
     listed = ", ".join(f"<b>{n}</b> {html.escape(v)}" for v, n in given.items())
     said = (
         f"<p>We tested <b>{total}</b> sentences of five papers, {main} in the "
-        "chapters and "
-        f"{total - main} on their evidence pages: {listed or 'none yet'} "
+        f"chapters and {total - main} on their evidence pages: {listed or 'none yet'} "
         '(<a href="scoreboard.html#what-a-verdict-means">what a verdict means</a>).</p>'
     )
-    parts = "".join(
-        f'<span style="flex:{n} 0 0;background:{SHADES[v]};color:white" '
-        f'title="{html.escape(v)}">{n}</span>'
-        for v, n in given.items()
-    )
-    keys = "".join(
-        (
-            f'<li><i style="background:{SHADES[v]}"></i>{markup.SIGNS[v][0]} '
-            f"{html.escape(v)}</li>"
-        )
-        for v in given
-    )
-    bar = f'<div class="tally" aria-hidden="true"><div>{parts}</div><ul>{keys}</ul></div>'
-    return said + (bar if given else "")
+    return f"{said}{markup.site.bar(given)}{markup.site.key(given)}" if given else said
 
 
 def raw(page):
     """HTML as MyST passes it on."""
     return f"```{{raw}} html\n{page}\n```"
-
-
-def figure(notebook, name):
-    """The HTML of the figure `name`, without its caption.  Raises Failure if there is
-    none."""
-    whole = found(notebook, name)
-    return re.sub(r"<figcaption>.*?</figcaption>", "", whole, flags=re.DOTALL)
-
-
-def caption(notebook, name):
-    """The words of the caption of the figure `name`, without its links."""
-    words = re.search(
-        r"<figcaption>(.*?)</figcaption>",
-        found(notebook, name),
-        re.DOTALL,
-    )[1]
-    return re.sub(r" <a\b.*?</a>| Run again.*", "", words, flags=re.DOTALL).strip()
-
-
-def found(notebook, name):
-    """The HTML of the figure `name`.  Raises Failure if there is none."""
-    pattern = rf'<figure[^>]*id="fig-{re.escape(name)}".*?</figure>'
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", []):
-            text = "".join(output.get("data", {}).get("text/html", ""))
-            if match := re.search(pattern, text, re.DOTALL):
-                return match[0]
-    raise Failure(
-        f"the front page asks for the figure {name}, which its chapter does not show"
-    )

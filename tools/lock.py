@@ -12,7 +12,6 @@ import html
 import json
 import re
 
-from evidence.claims.markup import folded
 from tools import cache
 from tools.errors import Failure
 
@@ -183,23 +182,59 @@ def check(root, records, *, numbers):
         )
 
 
+VERDICT = re.compile(r"verdict (.+?) -> (.+?) \((?:better|worse)\)")
+
+
 def told(lock, page):
-    """The HTML of a page with the history of every claim where it belongs, a line for a
-    change."""
+    """The HTML of a page with a line below every claim that changed: its last change of
+    verdict, or when its rule changed, with a link to all changes."""
 
     def one(match):
         mine = [h for h in lock["history"] if h["claim"] == html.unescape(match[1])]
-        lines = [
-            f"{h['when']}: {h['what'].split('; ')[0]}. Reason: {h['why']}" for h in mine
-        ]
-        lines = [
-            re.sub(r"\d+\.\d{5,}", lambda n: f"{float(n[0]):.4g}", line) for line in lines
-        ]
-        items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+        if not mine:
+            return ""
+        said = f"Rule changed on {mine[-1]['when']}"
+        for change in mine:
+            if verdict := VERDICT.match(change["what"]):
+                before, after = verdict.groups()
+                said = f"Changed on {change['when']}: {before} to {after}"
+                said += f", because {change['why']}"
+        address = f"changes.html#{match[1].replace('/', '-')}"
+        said = html.escape(f"{said.rstrip('.')}.")
         return (
-            folded(f"History: {len(mine)}", f'<ul class="history">{items}</ul>')
-            if mine
-            else ""
+            f'<small class="changed">{said} <a href="{address}">All changes</a></small>'
         )
 
     return WHERE.sub(one, page)
+
+
+def changes(lock):
+    """Every change of every claim, a section for each chapter: Markdown with HTML."""
+    found = {}
+    for change in lock["history"]:
+        found.setdefault(change["claim"], []).append(change)
+    page = ""
+    chapter = ""
+    for claim in sorted(found):
+        if claim.split("/")[0] != chapter:
+            chapter = claim.split("/")[0]
+            page += f"\n## {chapter}\n"
+        lines = ""
+        for h in found[claim]:
+            why = html.escape(h["why"])
+            what = _short(h["what"])
+            lines += f"<dd>{h['when']}: {what}. <i>Reason:</i> {why}</dd>"
+        title = html.escape(claim.replace("/", ": "))
+        where = html.escape(claim.replace("/", "-"))
+        link = f'<a href="{claim.split("/")[0]}.html#claim-{claim.split("/")[1]}">now</a>'
+        if claim not in lock["claims"]:
+            link = "gone"
+        page += f'\n<dl class="changes"><dt id="{where}">{title} ({link})</dt>'
+        page += f"{lines}</dl>\n"
+    return page
+
+
+def _short(what):
+    """What changed, as HTML, with numbers of four digits."""
+    text = re.sub(r"\d+\.\d{5,}", lambda n: f"{float(n[0]):.4g}", what)
+    return html.escape(text.rstrip("."))

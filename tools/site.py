@@ -4,10 +4,13 @@ fatal."""
 import contextlib
 import copy
 import errno
+import gzip
 import hashlib
+import io
 import os
 import shutil
 import subprocess
+import tarfile
 from urllib.parse import urlsplit
 
 import yaml
@@ -17,6 +20,21 @@ from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
 FILLED = {"book/index.md", "book/reproducibility.md"}  # with what the chapters show
+CHANGES = "book/changes.md"
+SOURCES = "book/_static/private_bandits.tar.gz"  # the project, to be had from the site
+FOLDERS = (
+    ".ci",
+    ".github",
+    "benchmarks",
+    "book",
+    "companion",
+    "evidence",
+    "tests",
+    "tools",
+)
+KINDS = {".cff", ".in", ".md", ".toml", ".txt", ".yml"}  # of files beside the folders
+NAMES = {"LICENSE", "Makefile"}
+LEFT = {"__pycache__", ".ipynb_checkpoints"}
 FRONT = ("ERRATA.md", "CHANGELOG.md", "CITATION.cff")  # pages include them
 
 
@@ -62,6 +80,29 @@ def published(notebook, kept):
     return notebook
 
 
+def sources(root):
+    """The files of the project as a gzipped tar, the same bytes for the same files.
+
+    `pip install` takes it as it is.  What a run leaves behind is not part of it.
+    """
+    files = [p for p in root.iterdir() if p.suffix in KINDS or p.name in NAMES]
+    for folder in FOLDERS:
+        files += (root / folder).rglob("*")
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=packed, mode="wb", filename="", mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for path in sorted(files):
+            if path.is_file() and not LEFT & set(path.parts):
+                data = path.read_bytes()
+                inside = path.relative_to(root).as_posix()
+                entry = tarfile.TarInfo(f"private_bandits/{inside}")
+                entry.size = len(data)
+                tar.addfile(entry, io.BytesIO(data))
+    return packed.getvalue()
+
+
 def mirror(root, executed, config):
     """Everything the site is made of: relative path -> bytes."""
     stage = {"_config.yml": config, "_toc.yml": (root / "_toc.yml").read_bytes()}
@@ -71,7 +112,7 @@ def mirror(root, executed, config):
         files += (root / package).rglob("*.py")
     files += [root / name for name in FRONT]
     for path in files:
-        if path.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(path.parts):
+        if path.is_file() and not LEFT & set(path.parts):
             stage[path.relative_to(root).as_posix()] = path.read_bytes()
     notebooks = {path.stem: notebook for path, notebook in executed.items()}
     for page in FILLED & stage.keys():
@@ -81,6 +122,10 @@ def mirror(root, executed, config):
     for page in [page for page in stage if page.startswith("book/api/")]:
         stage[page] = api.fill(stage[page].decode(), root).encode()
     kept = lock.read(root)
+    if CHANGES in stage:
+        page = stage[CHANGES].decode().replace("% changes", lock.changes(kept))
+        stage[CHANGES] = page.encode()
+    stage[SOURCES] = sources(root)
     for path, notebook in executed.items():
         stage[path.relative_to(root).as_posix()] = cache.dump(published(notebook, kept))
     return stage

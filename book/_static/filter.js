@@ -1,34 +1,58 @@
-/* Filters of the scoreboard, by page, kind and verdict: plain controls over the tables of the page,
- * without any dependency.  With scripts off every row is shown.
+/* Filters of the scoreboard and of the errata: plain controls over what the page lists, without any
+ * dependency.  An address may set them: scoreboard.html?Paper=LPLR&Verdict=reproduced.  With scripts off
+ * everything is shown.
  */
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
   const place = document.querySelector("[data-filters]");
   if (!place) return;
-  const rows = [...document.querySelectorAll(".scoreboard tbody tr:has([data-kind])")].map((row) => ({
-    row,
-    Page: row.closest("table").caption.textContent,
+  const claims = [...document.querySelectorAll(".scoreboard tbody tr:has([data-kind])")].map((row) => ({
+    shown: [row],
+    Paper: row.closest("table").caption.textContent,
     Kind: row.querySelector("[data-kind]").dataset.kind,
     Verdict: row.querySelector(".verdict").textContent.replace(/^\S+\s/, ""),
   }));
+  const lines = new Map([...document.querySelectorAll("article td:first-child > p > a, article td:first-child > a")]
+    .map((link) => [link.hash.slice(1), link.closest("tr")]));
+  const errata = [...document.querySelectorAll("article li a[data-weight]")].map((mark) => ({
+    shown: [mark.closest("li"), lines.get(mark.id)].filter((part) => part),
+    Paper: mark.dataset.paper,
+    Weight: mark.dataset.weight,
+  }));
+  const entries = claims.length ? claims : errata;
+  if (!entries.length) return;
+  const asked = new URLSearchParams(location.search);
   const wanted = {};
   const said = document.createElement("output");
   const apply = () => {
-    let shown = 0;
-    for (const entry of rows) {
-      entry.row.hidden = Object.entries(wanted).some(([name, value]) => value && entry[name] !== value);
-      shown += !entry.row.hidden;
+    let count = 0;
+    for (const entry of entries) {
+      const hidden = Object.entries(wanted).some(([name, value]) => value && entry[name] !== value);
+      for (const part of entry.shown) part.hidden = hidden;
+      count += !hidden;
     }
-    for (const region of new Set(rows.map(({ row }) => row.closest(".scoreboard")))) {
-      region.hidden = !region.querySelector("tbody tr:not([hidden])");
+    const filtered = Object.values(wanted).some((value) => value);
+    for (const region of new Set(claims.map(({ shown }) => shown[0].closest(".scoreboard")))) {
+      const empty = !region.querySelector("tbody tr:not([hidden])");
+      const fold = region.closest("details");
+      region.hidden = empty;
+      if (fold) fold.hidden = empty;
+      if (fold && filtered) fold.open = !empty;
     }
-    said.textContent = `${shown} of ${rows.length} sentences shown`;
+    for (const list of new Set(errata.map(({ shown }) => shown[0].parentElement))) {
+      const empty = [...list.children].every((entry) => entry.hidden);
+      list.closest("section").hidden = empty;
+    }
+    said.textContent = `${count} of ${entries.length} shown`;
   };
-  for (const name of ["Page", "Kind", "Verdict"]) {
+  for (const name of Object.keys(entries[0]).filter((key) => key !== "shown")) {
     const select = document.createElement("select");
     select.add(new Option("all", ""));
-    for (const value of [...new Set(rows.map((entry) => entry[name]))]) select.add(new Option(value, value));
+    for (const value of [...new Set(entries.map((entry) => entry[name]))]) select.add(new Option(value, value));
+    select.value = asked.get(name) ?? "";
+    if (select.selectedIndex < 0) select.value = "";
+    wanted[name] = select.value;
     select.addEventListener("change", () => {
       wanted[name] = select.value;
       apply();

@@ -7,7 +7,9 @@ document.addEventListener("DOMContentLoaded", () => {
   const said = (new URLSearchParams(location.search).get("q") ?? "").trim().toLowerCase();
   const asked = said.replace(/\s+/g, " ").replace(/\.(ipynb|html|md)$/, "");
   const results = document.getElementById("search-results");
-  const found = (window.PLACES ?? []).filter(([names]) => asked && names.includes(asked));
+  const stem = asked.slice(0, Math.max(5, asked.length - 2)); // "shuffler" finds the word "shuffle model"
+  const explains = ([[name], , , source]) => asked.length > 3 && source.startsWith("Glossary") && name.includes(stem);
+  const found = (window.PLACES ?? []).filter((place) => asked && (place[0].includes(asked) || explains(place)));
   if (!results || !found.length) return;
   const list = document.createElement("ul");
   list.className = "search";

@@ -155,8 +155,34 @@
     apply(remembered(), button);
   };
 
+  /* A table that an author wrote gets what tables of cells have: on a phone, a card for every row. */
+  const cards = () => {
+    for (const table of document.querySelectorAll("article table.table:not(.scoreboard table, .numbers table)")) {
+      const names = [...table.querySelectorAll("thead th")].map((cell) => cell.textContent.trim());
+      if (!names.length) continue;
+      const around = document.createElement("div");
+      around.className = "numbers written";
+      table.before(around);
+      around.append(table);
+      for (const row of table.querySelectorAll("tbody tr")) {
+        [...row.cells].slice(1).forEach((cell, i) => (cell.dataset.label = names[i + 1] ?? ""));
+      }
+    }
+  };
+  /* A bar that folds code says what the code makes. */
+  const MAKES = [["figure.plot", "this figure"], [".claim", "this verdict"], [".numbers", "this table"]];
+  const bars = () => {
+    for (const cell of document.querySelectorAll("div.cell:has(details.above-input)")) {
+      const [, made] = MAKES.find(([part]) => cell.querySelector(`.cell_output ${part}`)) ?? [];
+      const bar = cell.querySelector("details.above-input > summary > .collapsed");
+      if (bar) bar.textContent = made ? `Code of ${made}` : "Code";
+    }
+  };
+
   document.addEventListener("DOMContentLoaded", () => {
     control();
+    cards();
+    bars();
     document.addEventListener("click", (event) => {
       const link = event.target.closest?.("a[href]");
       if (!link) return;

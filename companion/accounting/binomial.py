@@ -149,9 +149,8 @@ def need_searchable(delta: float) -> float:
     else."""
     if not need_probability("delta", delta) >= LEAST_DELTA:
         raise ValueError(
-            f"delta must be at least {LEAST_DELTA:g} for binomial noise, whose "
-            "tails are hidden "
-            f"by rounding errors below; got delta={delta}"
+            f"delta must be at least {LEAST_DELTA:g} for binomial noise, whose tails "
+            f"are hidden by rounding errors below; got delta={delta}"
         )
     return float(delta)
 
@@ -299,8 +298,7 @@ def _bits(epsilon, delta, users, one):
     if not max(wanted, 1.0) * users <= MOST:
         raise ValueError(
             f"users, epsilon, delta, p and move need more than {MOST} bits; got "
-            f"{users=}, "
-            f"{epsilon=}, {delta=}, p={one.p}, move={one.move}"
+            f"{users=}, {epsilon=}, {delta=}, p={one.p}, move={one.move}"
         )
     low = 0
     high = max(1, int(wanted))
@@ -311,8 +309,8 @@ def _bits(epsilon, delta, users, one):
         step = 2 * step
         if high * users > MOST:
             raise ValueError(
-                "delta is too small, or largest too large, for doubles; got "
-                f"{delta=}, largest={one.largest}"
+                f"delta is too small, or largest too large, for doubles; got {delta=}, "
+                f"largest={one.largest}"
             )
     while high - low > max(1, high // 1000):
         middle = (low + high) // 2

@@ -113,6 +113,20 @@ def squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, *
     )
 
 
+class BatchState(NamedTuple):
+    """What a batch method remembers: it reads all records, then shows one parameter."""
+
+    t: np.ndarray  # (1,) records read
+    clipped: np.ndarray  # (1,) records outside the universe
+    theta: np.ndarray  # (d,) public parameter
+
+
+def before_data(p, rng) -> BatchState:
+    """State of a batch method before the data."""
+    counter = np.zeros(1, np.int64)
+    return BatchState(t=counter, clipped=counter.copy(), theta=np.zeros(p.d))
+
+
 def central_guarantee(problem, true, calibration) -> Guarantee:
     """(true, delta) for the records of a `SquaresProblem`; "paper" claims its budget."""
     if problem.epsilon == np.inf:

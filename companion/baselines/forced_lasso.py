@@ -47,9 +47,16 @@ def init(p):
     """State before the first round."""
     K = p.K
     d = p.d
-    sums = np.zeros((2, K), np.int64), np.zeros((2, K, d, d)), np.zeros((2, K, d))
-    rest = np.zeros((2, K, d)), np.arange(d), np.zeros(d), np.zeros(1, np.int64)
-    return State(np.zeros(1, np.int64), *sums, *rest)
+    return State(
+        t=np.zeros(1, np.int64),
+        count=np.zeros((2, K), np.int64),
+        G=np.zeros((2, K, d, d)),
+        c=np.zeros((2, K, d)),
+        theta=np.zeros((2, K, d)),
+        index=np.arange(d),
+        q=np.zeros(d),
+        capped=np.zeros(1, np.int64),
+    )
 
 
 @jit
@@ -117,15 +124,8 @@ def update(p, s, arm, x, r, rng):
     t = s.t[0]
     if forced_arm(p, t) == arm:
         learn(p, s, 0, arm, x, r, p.penalty_forced)
-    learn(
-        p,
-        s,
-        1,
-        arm,
-        x,
-        r,
-        p.penalty_all * math.sqrt((math.log(t) + math.log(p.d)) / t),
-    )
+    penalty = p.penalty_all * math.sqrt((math.log(t) + math.log(p.d)) / t)
+    learn(p, s, 1, arm, x, r, penalty)
 
 
 play = plain_loop(select, update)
@@ -169,9 +169,16 @@ def forced_lasso(
     d = need_int("d", d, 1, WIDEST)
     K = need_int("K", K, 1, WIDEST)
     forced = need_int("forced", forced, 1, (2**31 - 1) // K)
-    sizes = {"gap": gap, "penalty_forced": penalty_forced, "penalty_all": penalty_all}
-    sizes = [need_positive(name, value) for name, value in sizes.items()]
-    p = Params(d, K, forced, *sizes, need_float("tolerance", tolerance, 1e-14), True)
+    p = Params(
+        d=d,
+        K=K,
+        forced=forced,
+        gap=need_positive("gap", gap),
+        penalty_forced=need_positive("penalty_forced", penalty_forced),
+        penalty_all=need_positive("penalty_all", penalty_all),
+        tolerance=need_float("tolerance", tolerance, 1e-14),
+        one_context=True,
+    )
     return Policy(
         name="Forced lasso",
         params=p,

@@ -49,15 +49,20 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    counters = [np.zeros(1, np.int64) for _ in range(3)]
-    theta_hat, c, q = (np.zeros(p.d) for _ in range(3))
-    X = np.zeros((p.T, p.d))
-    y = np.zeros(p.T)
-    G = np.zeros((p.d, p.d))
-    index = np.zeros(p.d, np.int64)
-    seen = np.zeros(p.d, np.int64)
-    data = X, y, c, G, index, seen, np.full(p.d, -1), q
-    return State(counters[0], counters[1], theta_hat, *data, counters[2])
+    return State(
+        t=np.zeros(1, np.int64),
+        active=np.zeros(1, np.int64),
+        theta_hat=np.zeros(p.d),
+        X=np.zeros((p.T, p.d)),
+        y=np.zeros(p.T),
+        c=np.zeros(p.d),
+        G=np.zeros((p.d, p.d)),
+        index=np.zeros(p.d, np.int64),
+        seen=np.zeros(p.d, np.int64),
+        place=np.full(p.d, -1),
+        q=np.zeros(p.d),
+        capped=np.zeros(1, np.int64),
+    )
 
 
 @jit
@@ -98,7 +103,8 @@ def lasso(p, s):
                 s.index[s.active[0]] = j
                 s.place[j] = s.active[0]
                 s.active[0] += 1
-    s.capped[0] += 0 if converged else 1
+    if not converged:
+        s.capped[0] += 1
 
 
 @jit

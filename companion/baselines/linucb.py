@@ -35,14 +35,12 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    t = np.zeros(1, np.int64)
-    d = p.d
     return State(
-        t=t,
-        V_inv=np.eye(d) / p.ridge,
-        b=np.zeros(d),
-        theta_hat=np.zeros(d),
-        work=np.zeros(d),
+        t=np.zeros(1, np.int64),
+        V_inv=np.eye(p.d) / p.ridge,
+        b=np.zeros(p.d),
+        theta_hat=np.zeros(p.d),
+        work=np.zeros(p.d),
     )
 
 

@@ -21,7 +21,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import gaussian_epsilon, gaussian_mu
-from companion.baselines.arguments import central_guarantee, squares_problem
+from companion.baselines.arguments import (
+    before_data,
+    central_guarantee,
+    squares_problem,
+)
 from companion.core import Optimiser, Release
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, euclidean_factor, lq_norm
@@ -43,17 +47,6 @@ class Params(NamedTuple):
     radius: np.ndarray  # (phases,) of the ball around the centre
     sigma: np.ndarray  # (phases,) sigma_i
     clip: float  # bound of |2 (x'theta - y)|, infinite as printed
-
-
-class State(NamedTuple):
-    t: np.ndarray  # (1,) records read
-    clipped: np.ndarray  # (1,) records outside the universe
-    theta: np.ndarray  # (d,) public parameter
-
-
-def init(p, rng) -> State:
-    """State before the data."""
-    return State(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(p.d))
 
 
 @jit
@@ -155,9 +148,10 @@ def phases(problem, epsilon, eta):
     """Arrays records, batch, steps, eta, radius, printed sigma of the phases of two steps
     or more; epsilon is finite."""
     rows = []
-    d, n, p, q = problem[:4]
+    d = problem.d
+    n = problem.n
     L = problem.lipschitz
-    root = math.sqrt(d ** (1.0 - 2.0 / q) * math.log(1.0 / problem.delta))
+    root = math.sqrt(d ** (1.0 - 2.0 / problem.q) * math.log(1.0 / problem.delta))
     for i in range(1, int(math.log2(n)) + 1):
         epsilon_i = epsilon / 2**i
         n_i = n // 2**i
@@ -168,12 +162,12 @@ def phases(problem, epsilon, eta):
         steps = int(n_i**2 / b**2)
         if steps <= 1:
             break
-        radius = 2.0 * L * eta_i * n_i * (p - 1.0)
-        rows.append((n_i, b, steps, eta_i, radius, 100.0 * L * root / (b * epsilon_i)))
+        radius = 2.0 * L * eta_i * n_i * (problem.p - 1.0)
+        sigma = 100.0 * L * root / (b * epsilon_i)
+        rows.append((n_i, b, steps, eta_i, radius, sigma))
     if not rows:
         raise ValueError(f"n must leave a phase with two steps; got n={n}, d={d}")
-    columns = np.array(rows).T.copy()
-    return *columns[:3].astype(np.int64), *columns[3:]
+    return [np.array(column) for column in zip(*rows, strict=True)]
 
 
 def movement(p):
@@ -242,18 +236,33 @@ def local_md(
     eta = need_positive("step_scale", step_scale) * 2.0 * c.radius / c.lipschitz
     eta *= min(1.0 / math.sqrt((c.p - 1.0) * c.n), limit)
     clip = c.lipschitz if calibration == "corrected" else np.inf
-    params = Params(c.d, c.n, c.p, c.q, c.high, *phases(c, asked, eta), clip)
+    records, batch, steps, etas, radii, sigma = phases(c, asked, eta)
+    params = Params(
+        d=c.d,
+        n=c.n,
+        p=c.p,
+        q=c.q,
+        high=c.high,
+        records=records,
+        batch=batch,
+        steps=steps,
+        eta=etas,
+        radius=radii,
+        sigma=sigma,
+        clip=clip,
+    )
     moved = movement(params)
-    sigma = params.sigma
     if calibration == "corrected":
         sigma = moved / gaussian_mu(asked, c.delta)
     true = gaussian_epsilon(c.delta, 1.0, float((moved / sigma).max()))
     guarantee = central_guarantee(c, true, calibration)
-    params = params._replace(sigma=sigma if c.epsilon < np.inf else 0.0 * sigma)
+    if c.epsilon == np.inf:
+        sigma = np.zeros(len(sigma))
+    params = params._replace(sigma=sigma)
     return Optimiser(
         name="LocalMD",
         params=params,
-        init=init,
+        init=before_data,
         step=None,
         run=run,
         guarantee=guarantee,

@@ -55,13 +55,22 @@ class State(NamedTuple):
     total: np.ndarray  # (d,) exact sum over the batch (secret)
     v: np.ndarray  # (d,) vertex
     x: np.ndarray  # (d,) clipped context
-    noise: np.ndarray  # (d,) noise of a release, then what is released
+    released: np.ndarray  # (d,) what the last batch showed: its mean, with noise
 
 
 def init(p, rng) -> State:
     """State before the first record."""
-    counters = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    return State(*counters, *(np.zeros(p.d) for _ in range(7)))
+    return State(
+        t=np.zeros(1, np.int64),
+        clipped=np.zeros(1, np.int64),
+        theta=np.zeros(p.d),
+        old=np.zeros(p.d),
+        gradient=np.zeros(p.d),
+        total=np.zeros(p.d),
+        v=np.zeros(p.d),
+        x=np.zeros(p.d),
+        released=np.zeros(p.d),
+    )
 
 
 @inlined
@@ -82,31 +91,33 @@ def batch_end(p, t):
     if t == p.half:
         return p.half
     k = t - p.half
-    return p.batch if k > 0 and k <= p.batch * p.steps and k % p.batch == 0 else 0
+    if 0 < k <= p.batch * p.steps and k % p.batch == 0:
+        return p.batch
+    return 0
 
 
 @jit
 def add_mean(p, s, size):
-    """s.noise += mean of the batch, whose sum <- 0."""
+    """s.released += mean of the batch, whose sum <- 0."""
     for i in range(p.d):
-        s.noise[i] += s.total[i] / size
+        s.released[i] += s.total[i] / size
         s.total[i] = 0.0
 
 
 @jit
 def release(p, s, size, sigma, rng):
-    """s.noise <- the batch's mean with noise of scale sigma, all that is shown of the
+    """s.released <- the batch's mean with noise of scale sigma, all that is shown of the
     batch."""
-    s.noise[:] = 0.0
+    s.released[:] = 0.0
     if sigma > 0.0:
-        generalized_gaussian(rng, p.exponent, sigma, s.noise)
+        generalized_gaussian(rng, p.exponent, sigma, s.released)
     add_mean(p, s, size)
 
 
 @jit
 def descend(p, s):
     """Add what was released to the gradient, then one Frank-Wolfe step."""
-    axpy(1.0, s.noise, s.gradient)
+    axpy(1.0, s.released, s.gradient)
     vertex(s.gradient, p.p, p.radius, s.v)
     copy(s.theta, s.old)
     for i in range(p.d):
@@ -150,15 +161,13 @@ def noise(p, problem, calibration):
         )
     exponent, kappa = smooth_exponent(p.q, p.d)
     unit = math.sqrt(2.0 * kappa * math.log(1.0 / delta)) / epsilon
-    sigmas = (
-        unit * 4.0 * lipschitz / p.n,
-        unit * 8.0 * BETA * p.eta * p.radius / math.sqrt(p.n),
-    )
-    ratio = max(first / sigmas[0], later / sigmas[1])
+    sigma_first = unit * 4.0 * lipschitz / p.n
+    sigma = unit * 8.0 * BETA * p.eta * p.radius / math.sqrt(p.n)
+    ratio = max(first / sigma_first, later / sigma)
     true = zcdp_epsilon(kappa * ratio * ratio / 2.0, delta)
     if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
         true = gaussian_epsilon(delta, 1.0, ratio * s2)
-    return exponent, *sigmas, true
+    return exponent, sigma_first, sigma, true
 
 
 def noisy_sfw(
@@ -220,7 +229,18 @@ def noisy_sfw(
         )
     batch = max(1, int(math.sqrt(c.n) / 2.0))
     steps = math.isqrt(c.n) - 1
-    params = Params(*c[:6], half=c.n // 2, batch=batch, steps=steps, eta=eta)
+    params = Params(
+        d=c.d,
+        n=c.n,
+        p=c.p,
+        q=c.q,
+        radius=c.radius,
+        high=c.high,
+        half=c.n // 2,
+        batch=batch,
+        steps=steps,
+        eta=eta,
+    )
     true = np.inf
     if c.epsilon < np.inf:
         exponent, at_first, later, true = noise(params, c, calibration)
@@ -234,6 +254,6 @@ def noisy_sfw(
         step=step,
         run=run,
         guarantee=guarantee,
-        releases=(Release(release, "s.noise", law),),
+        releases=(Release(release, "s.released", law),),
         private=("clipped", "total", "x"),
     )

@@ -21,7 +21,12 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
 from companion.accounting.privacy import beyond, edge
-from companion.baselines.arguments import central_guarantee, need_size, squares_problem
+from companion.baselines.arguments import (
+    before_data,
+    central_guarantee,
+    need_size,
+    squares_problem,
+)
 from companion.core import Optimiser, Release
 from companion.jit import borrowed, jit
 from companion.kernels.geometry import admit_all, project
@@ -116,17 +121,6 @@ class Params(NamedTuple):
     steps: int  # n^2
     eta: float  # step
     sigma: float
-
-
-class State(NamedTuple):
-    t: np.ndarray  # (1,) records read
-    clipped: np.ndarray  # (1,) records outside the universe
-    theta: np.ndarray  # (d,) public parameter
-
-
-def init(p, rng) -> State:
-    """State before the data."""
-    return State(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(p.d))
 
 
 @jit
@@ -235,12 +229,22 @@ def noisy_sgd(
         if calibration == "corrected":
             sigma = 2.0 * valid * smallest_noise(c.epsilon, c.delta, c.n, steps)
         true = composed(c.delta, c.n, sigma / (2.0 * valid), steps)
-    params = Params(*c[:6], steps=steps, eta=eta, sigma=sigma)
+    params = Params(
+        d=c.d,
+        n=c.n,
+        p=c.p,
+        q=c.q,
+        radius=c.radius,
+        high=c.high,
+        steps=steps,
+        eta=eta,
+        sigma=sigma,
+    )
     guarantee = central_guarantee(c, true, calibration)
     return Optimiser(
         name="NoisySGD",
         params=params,
-        init=init,
+        init=before_data,
         step=None,
         run=run,
         guarantee=guarantee,

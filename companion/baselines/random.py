@@ -19,7 +19,7 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    return State(np.zeros(1, np.int64))
+    return State(t=np.zeros(1, np.int64))
 
 
 @jit

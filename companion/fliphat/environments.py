@@ -33,9 +33,9 @@ def pad(signal, d: int) -> np.ndarray:
 @jit
 def draw_noise(rng, uniform, noise):
     """One reward error: N(0, noise^2), or uniform on [-noise, noise]."""
-    return (
-        noise * (2.0 * rng.random() - 1.0) if uniform else noise * rng.standard_normal()
-    )
+    if uniform:
+        return noise * (2.0 * rng.random() - 1.0)
+    return noise * rng.standard_normal()
 
 
 @jit
@@ -74,11 +74,14 @@ def fill_margin(rng, beta, gap, power, noise, X, R, mu):
             X[t, 1, j] = np.sqrt(0.5) * rng.standard_normal()  # c
         # drawn for power 0, too: all margins share one stream
         g = gap * rng.random() ** power
-        b = ((g if rng.random() < 0.5 else -g) - z) / size
+        if rng.random() >= 0.5:
+            g = -g
+        b = (g - z) / size
         for j in range(X.shape[2]):
             half = 0.5 * (X[t, 0, j] + b * beta[j])
             c = X[t, 1, j]
-            X[t, 0, j], X[t, 1, j] = c + half, c - half
+            X[t, 0, j] = c + half
+            X[t, 1, j] = c - half
         for k in range(2):
             mu[t, k] = dot(X[t, k], beta)
             R[t, k] = mu[t, k] + noise * rng.standard_normal()

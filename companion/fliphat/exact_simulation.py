@@ -54,9 +54,18 @@ class KernelEnvironment(NamedTuple):
 
 def kernel_environment(env) -> KernelEnvironment:
     """The `KernelEnvironment` of an `Autoregressive` environment."""
-    law = env.phi, env.rewards == "uniform", env.noise
-    work = np.zeros((2, env.d)), np.zeros(3), np.zeros(env.d), np.zeros(4)
-    return KernelEnvironment(env.K, env.beta, np.flatnonzero(env.beta), *law, *work)
+    return KernelEnvironment(
+        K=env.K,
+        beta=env.beta,
+        support=np.flatnonzero(env.beta),
+        phi=env.phi,
+        uniform=env.rewards == "uniform",
+        noise=env.noise,
+        H=np.zeros((2, env.d)),
+        L=np.zeros(3),
+        x=np.zeros(env.d),
+        sums=np.zeros(4),
+    )
 
 
 @jit
@@ -219,9 +228,8 @@ def is_exact(policy) -> bool:
     if not isinstance(p, Params):
         return False
     unclipped = p.row_clip == p.gradient_clip == p.residual_clip == np.inf
-    return (
-        unclipped and p.forget and not p.warm_start and p.iterations.max(initial=0) <= 1
-    )
+    one_step = p.iterations.max(initial=0) <= 1
+    return unclipped and one_step and p.forget and not p.warm_start
 
 
 def simulate_one_step(
@@ -269,7 +277,8 @@ def _repetition(env, policies, grid, reuse_noise, seed):
         begin = time.thread_time()
         contexts = stream(seed, f"contexts of {policy.name}")
         noise = stream(seed, policy.name)
-        reused = np.empty((len(p.iterations) + p.sparsity if reuse_noise else 0, p.d))
+        noise_rows = len(p.iterations) + p.sparsity if reuse_noise else 0
+        reused = np.empty((noise_rows, p.d))
         state = init(p, 0)
         arrays = kernel_environment(env)
         play_episodes(p, state, arrays, contexts, noise, reused, grid, regret[i])

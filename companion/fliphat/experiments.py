@@ -88,7 +88,8 @@ def final_regrets(settings, epsilons, T: int, seeds):
         policies = [as_published(e, env.d, T, **options) for e in epsilons]
         policies = [p.renamed(f"{p.name}, {name}") for p in policies]
         final.append(simulate_one_step(env, policies, T, seeds, grid=[T]).final)
-    return dict(zip(epsilons, np.stack(final, axis=2).swapaxes(0, 1), strict=True))
+    by_policy = np.stack(final, axis=2).swapaxes(0, 1)
+    return dict(zip(epsilons, by_policy, strict=True))
 
 
 @jit
@@ -184,11 +185,11 @@ def epsilon_of_signs(u: float, count: int, delta: float) -> float:
     chance = binom.pmf(right, count, 1 - 0.5 * np.exp(-u))
 
     def excess(epsilon):
-        return (
-            chance * np.maximum(0, -np.expm1(np.minimum(epsilon - loss, 0)))
-        ).sum() - delta
+        return chance @ -np.expm1(np.minimum(epsilon - loss, 0.0)) - delta
 
-    return float(brentq(excess, 0.0, loss[-1])) if excess(0.0) > 0.0 else 0.0
+    if excess(0.0) <= 0.0:
+        return 0.0
+    return float(brentq(excess, 0.0, loss[-1]))
 
 
 def sign_epsilon(policy, delta: float) -> float:
@@ -200,9 +201,11 @@ def sign_epsilon(policy, delta: float) -> float:
     delta = need_probability("delta", delta)
     if p.iterations[-1] != 1:
         raise ValueError(f"policy must take one step; got {p.iterations[-1]}")
-    n = 1 << (len(p.iterations) - 1) if p.forget else (1 << len(p.iterations)) - 1
-    bounds = min(p.row_clip, p.gradient_clip) * min(p.reward_clip[-1], p.residual_clip)
-    return epsilon_of_signs(2 * p.eta * bounds / (n * p.xi_first[-1]), p.sparsity, delta)
+    n = algorithm.rows_in_release(p.T, p.forget)[-1]
+    context = min(p.row_clip, p.gradient_clip)
+    residual = min(p.reward_clip[-1], p.residual_clip)
+    half = 2 * p.eta * context * residual / n
+    return epsilon_of_signs(half / p.xi_first[-1], p.sparsity, delta)
 
 
 # What the printed noise of several steps guarantees
@@ -276,19 +279,16 @@ def one_step_fixed_point(env, sparsity: int):
     second = maximum_moment(env.K, 2)
     theta = env.beta.copy()
     for _ in range(100):
-        along = theta @ cov @ env.beta / (theta @ cov @ theta)
-        moment = cov @ env.beta + (second - 1) * along * (cov @ theta)
-        kept = np.argsort(-np.abs(moment))[:sparsity]
+        slope = theta @ cov @ env.beta / (theta @ cov @ theta)
+        moment = cov @ env.beta + (second - 1) * slope * (cov @ theta)
+        largest = np.argsort(-np.abs(moment))[:sparsity]
         before = theta
         theta = np.zeros(env.d)
-        theta[kept] = moment[kept]
-    best = np.sqrt(env.beta @ cov @ env.beta)
+        theta[largest] = moment[largest]
     change = np.abs(theta - before).max()
-    return (
-        theta,
-        change,
-        first * (best - theta @ cov @ env.beta / np.sqrt(theta @ cov @ theta)),
-    )
+    best = np.sqrt(env.beta @ cov @ env.beta)
+    played = theta @ cov @ env.beta / np.sqrt(theta @ cov @ theta)
+    return theta, change, first * (best - played)
 
 
 def zcdp_root(epsilon: float, delta: float) -> float:
@@ -296,8 +296,10 @@ def zcdp_root(epsilon: float, delta: float) -> float:
     (appendix C)."""
     epsilon = need_positive("epsilon", epsilon)
     delta = need_probability("delta", delta)
+    # a polynomial in t = z^(1/4)
     t = np.roots([0.25, 0.0, np.sqrt(np.log(1 / delta)), -5.0, -epsilon])
-    return float(t[(np.abs(t.imag) < 1e-9) & (t.real > 0)].real.max() ** 4)
+    positive = (np.abs(t.imag) < 1e-9) & (t.real > 0)
+    return float(t[positive].real.max() ** 4)
 
 
 def peeling_error(rng: np.random.Generator, d: int) -> float:

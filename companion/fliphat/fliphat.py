@@ -127,12 +127,9 @@ def _need_noise_budget(epsilon, delta):
     """(epsilon, delta), epsilon in [1e-9, 1e9] or inf: a budget whose noise can be
     computed."""
     epsilon, delta = need_budget(epsilon, delta)
-    return epsilon if epsilon == np.inf else need_float(
-        "epsilon",
-        epsilon,
-        1e-9,
-        1e9,
-    ), delta
+    if epsilon < np.inf:
+        need_float("epsilon", epsilon, 1e-9, 1e9)
+    return epsilon, delta
 
 
 @lru_cache(maxsize=4096)
@@ -183,31 +180,42 @@ def gradient_sensitivity(n, eta, x_bound, residual_bound):
     return 4.0 * eta * x_bound * residual_bound / n
 
 
-def noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations):
-    """((xi_first, xi_rest), epsilon that they guarantee on contexts in [-x_max, x_max]).
+def corrected_scales(n, *, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations):
+    """(xi_first, xi_rest), each (L,): scales that make every release (epsilon,
+    delta)-private on contexts in [-x_max, x_max].
 
     n, R, iterations (L,): rows, reward bound and steps of every release.  The residual is
     at most R in the first step, where theta = 0, and R + x_max b_max in later ones, where
-    the projection keeps the l1 norm of theta at most b_max.  Corrected:
-    `gradient_sensitivity` at these bounds times the multiplier of exact composition of
-    all picks of a release.  Paper: eta (R + x_max b_max)/n times the multiplier of
-    Algorithm 3, the budget split over the steps.
+    the projection keeps the l1 norm of theta at most b_max.  A scale is
+    `gradient_sensitivity` at this bound times the multiplier of exact composition of all
+    picks of a release.
     """
+    steps = [max(int(m), 1) for m in iterations]
+    multipliers = np.array(
+        [noise_multiplier(sparsity * m, epsilon, delta) for m in steps]
+    )
     first = gradient_sensitivity(n, eta, x_max, R)
     rest = gradient_sensitivity(n, eta, x_max, R + x_max * b_max)
+    return first * multipliers, rest * multipliers
+
+
+def printed_scales(n, *, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations):
+    """(xi (L,), epsilon that it gives on contexts in [-x_max, x_max]), as printed.
+
+    The scale is eta (R + x_max b_max)/n times the multiplier of Algorithm 3, with the
+    budget split over the steps; arguments and sensitivities as in `corrected_scales`.
+    """
     steps = [max(int(m), 1) for m in iterations]
-    if not paper:
-        multipliers = np.array(
-            [noise_multiplier(sparsity * m, epsilon, delta) for m in steps]
-        )
-        return (first * multipliers, rest * multipliers), epsilon
     multipliers = np.array([paper_multiplier(sparsity, epsilon, delta, m) for m in steps])
     xi = eta * (R + x_max * b_max) / n * multipliers  # line 7
     worst = 0.0
-    for i in np.flatnonzero(iterations * (xi > 0.0)):
-        ratio = (first if steps[i] == 1 else rest)[i] / xi[i]
-        worst = max(worst, composition_epsilon(delta, sparsity * steps[i], ratio))
-    return (xi, xi.copy()), worst
+    for i, m in enumerate(iterations):
+        if m == 0 or xi[i] == 0.0:
+            continue
+        bound = R[i] if m == 1 else R[i] + x_max * b_max
+        ratio = gradient_sensitivity(n[i], eta, x_max, bound) / xi[i]
+        worst = max(worst, composition_epsilon(delta, sparsity * int(m), ratio))
+    return xi, worst
 
 
 # Parameters and state
@@ -258,11 +266,20 @@ def init(p, rows=None):
     release)."""
     if rows is None:
         rows = int(rows_in_release(p.T, p.forget)[-1]) if p.T > 1 else 1
-    counters = [np.zeros(1, np.int64) for _ in range(4)]
-    estimate = (np.zeros(p.d), np.zeros(p.sparsity, np.int64))
-    data = (rows, p.d)
-    scratch = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d, np.bool_), np.zeros(p.sparsity)
-    return State(*counters, *estimate, np.zeros(data), np.zeros(rows), *scratch)
+    return State(
+        t=np.zeros(1, np.int64),
+        n=np.zeros(1, np.int64),
+        clipped=np.zeros(1, np.int64),
+        n_picks=np.zeros(1, np.int64),
+        theta_hat=np.zeros(p.d),
+        picks=np.zeros(p.sparsity, np.int64),
+        X=np.zeros((rows, p.d)),
+        y=np.zeros(rows),
+        moment=np.zeros(p.d),
+        v=np.zeros(p.d),
+        taken=np.zeros(p.d, np.bool_),
+        magnitudes=np.zeros(p.sparsity),
+    )
 
 
 # Algorithm 1, N-IHT
@@ -353,15 +370,17 @@ def release(p, s, episode, rng):
 @jit
 def store(p, s, x, r):
     """Append the row (clipped x, r) to the data of the episode."""
-    outside = 0
+    outside = False
     row = s.X[s.n[0]]
     bound = min(p.row_clip, p.gradient_clip)
     for j in range(p.d):
-        outside += abs(x[j]) > bound
+        if abs(x[j]) > bound:
+            outside = True
         row[j] = clip(x[j], p.row_clip)
     s.y[s.n[0]] = r
     s.n[0] += 1
-    s.clipped[0] += outside > 0
+    if outside:
+        s.clipped[0] += 1
 
 
 @jit
@@ -413,26 +432,30 @@ PRIVATE = ("X", "y", "moment", "v", "taken", "magnitudes", "clipped")
 # The two policies
 
 
-def _need_problem(d, T, sparsity, epsilon, delta):
-    """The arguments that both take, checked."""
-    d = need_int("d", d, 1, ROOM)
-    T = need_int("T", T, 1, ROOM // d)
-    return d, T, need_int("sparsity", sparsity, 1, d), *_need_noise_budget(epsilon, delta)
-
-
 def _need_scale(name, value):
     """A step or bound in [1e-50, 1e50]: noise in proportion to three of them is never 0
     or inf."""
     return need_float(name, value, 1e-50, 1e50)
 
 
+def _joint(epsilon, delta, claimed=None):
+    """The `Guarantee` of joint privacy of a user whose record is replaced."""
+    return Guarantee(
+        model="joint",
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=REPLACE_RECORD,
+        unit="user",
+        claimed=claimed,
+    )
+
+
 def _policy(name, p, guarantee):
-    """The `Policy` with these Params."""
+    """The `Policy` with these Params; warns if no release takes a step."""
     if not (p.iterations > 0).any():
-        text = (
-            f"{name} cannot learn as configured: none of its {len(p.iterations)} releases"
-        )
-        warnings.warn(f"{text} takes a step", UserWarning, stacklevel=3)
+        text = f"none of its {len(p.iterations)} releases takes a step"
+        text = f"{name} cannot learn as configured: {text}"
+        warnings.warn(text, UserWarning, stacklevel=3)
     cube = Universe(
         radius=min(p.row_clip, p.gradient_clip),
         low=-np.inf,
@@ -487,7 +510,7 @@ def fliphat(
     b_max^2)) steps.
     calibration : "corrected": contexts are clipped to x_max, sensitivity and composition
     are
-        proved (`noise_scales`).  "paper": as printed; contexts are not clipped unless
+        proved (`corrected_scales`).  "paper": as printed; contexts are not clipped unless
         clip_contexts=True, and the guarantee says what that gives (infinite if not).
 
     Returns
@@ -504,13 +527,15 @@ def fliphat(
     >>> live.select(np.ones((1, 50)))
     0
     """
-    d, T, sparsity, epsilon, delta = _need_problem(d, T, sparsity, epsilon, delta)
+    d = need_int("d", d, 1, ROOM)
+    T = need_int("T", T, 1, ROOM // d)
+    sparsity = need_int("sparsity", sparsity, 1, d)
+    epsilon, delta = _need_noise_budget(epsilon, delta)
     b_max = _need_scale("b_max", b_max)
     eta = _need_scale("eta", eta)
-    x_max = _need_scale(
-        "x_max",
-        np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else x_max,
-    )
+    if x_max is None:
+        x_max = np.sqrt(2.0 * np.log(max(d, 2)))
+    x_max = _need_scale("x_max", x_max)
     noise = need_float("noise", noise, 0.0, 1e50)
     rate = need_float("iteration_rate", iteration_rate, 0.0, MAX_ITERATIONS)
     need_choice("calibration", calibration, ("corrected", "paper"))
@@ -520,35 +545,46 @@ def fliphat(
         raise ValueError(
             'clip_contexts must be True with calibration="corrected"; got False'
         )
-    bound = np.inf if paper and not clip_contexts else x_max
     n = rows_in_release(T)
     iterations = np.floor(rate * np.log1p(n * b_max**2)).astype(np.int64)
     R = x_max * b_max + noise * np.sqrt(2.0 * np.log1p(n))
-    xi, proved = noise_scales(
-        paper,
-        n,
-        sparsity,
-        epsilon,
-        delta,
-        eta,
-        x_max,
-        b_max,
-        R,
-        iterations,
+    problem = {
+        "sparsity": sparsity,
+        "epsilon": epsilon,
+        "delta": delta,
+        "eta": eta,
+        "x_max": x_max,
+        "b_max": b_max,
+        "R": R,
+        "iterations": iterations,
+    }
+    if paper:
+        xi_first, proved = printed_scales(n, **problem)
+        xi_rest = xi_first.copy()
+        claimed = (epsilon, delta)
+    else:
+        xi_first, xi_rest = corrected_scales(n, **problem)
+        proved = epsilon
+        claimed = None
+    bound = x_max
+    if paper and not clip_contexts:  # nothing bounds what a row adds
+        bound = np.inf
+        proved = np.inf
+    p = Params(
+        d=d,
+        T=T,
+        sparsity=sparsity,
+        eta=eta,
+        l1_radius=b_max,
+        iterations=iterations,
+        reward_clip=R,
+        xi_first=xi_first,
+        xi_rest=xi_rest,
+        row_clip=bound,
     )
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
-        proved = proved if bound < np.inf else np.inf
-        claim = (epsilon, delta) if paper else None
-        guarantee = Guarantee(
-            model="joint",
-            epsilon=proved,
-            delta=delta,
-            neighbours=REPLACE_RECORD,
-            unit="user",
-            claimed=claim,
-        )
-    p = Params(d, T, sparsity, eta, b_max, iterations, R, *xi, row_clip=bound)
+        guarantee = _joint(proved, delta, claimed)
     return _policy("FLIPHAT", p, guarantee)
 
 
@@ -597,7 +633,10 @@ def residual_fliphat(
     >>> residual_fliphat(50, 1000, sparsity=4, epsilon=1.0, delta=0.01).guarantee.epsilon
     1.0
     """
-    d, T, sparsity, epsilon, delta = _need_problem(d, T, sparsity, epsilon, delta)
+    d = need_int("d", d, 1, ROOM)
+    T = need_int("T", T, 1, ROOM // d)
+    sparsity = need_int("sparsity", sparsity, 1, d)
+    epsilon, delta = _need_noise_budget(epsilon, delta)
     x_clip = _need_scale("x_clip", x_clip)
     residual_clip = _need_scale("residual_clip", residual_clip)
     l1_radius = need_positive("l1_radius", l1_radius, allow_inf=True)
@@ -611,7 +650,6 @@ def residual_fliphat(
     uses = 1 if forget else max(int((steps > 0).sum()), 1)
     xi = gradient_sensitivity(n, eta, x_clip, residual_clip)
     xi = xi * noise_multiplier(sparsity * m * uses, epsilon, delta)
-    unclipped = np.full(len(n), np.inf)  # a reward is clipped with its residual
     p = Params(
         d=d,
         T=T,
@@ -619,19 +657,13 @@ def residual_fliphat(
         eta=eta,
         l1_radius=l1_radius,
         iterations=steps,
-        reward_clip=unclipped,
+        reward_clip=np.full(len(n), np.inf),  # a reward is clipped with its residual
         xi_first=xi,
         xi_rest=xi.copy(),
+        gradient_clip=x_clip,
+        residual_clip=residual_clip,
+        warm_start=bool(warm_start),
+        forget=bool(forget),
     )
-    p = p._replace(gradient_clip=x_clip, residual_clip=residual_clip)
-    p = p._replace(warm_start=bool(warm_start), forget=bool(forget))
-    guarantee = NO_PRIVACY
-    if epsilon < np.inf:
-        guarantee = Guarantee(
-            model="joint",
-            epsilon=epsilon,
-            delta=delta,
-            neighbours=REPLACE_RECORD,
-            unit="user",
-        )
+    guarantee = _joint(epsilon, delta) if epsilon < np.inf else NO_PRIVACY
     return _policy("Residual FLIPHAT", p, guarantee)

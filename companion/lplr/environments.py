@@ -43,12 +43,16 @@ def design(points, theta, prob=None) -> Design:
     points = need_array("points", points, ("K", "d"))
     K, d = points.shape
     theta = need_array("theta", theta, (d,))
-    prob = need_array("prob", np.full(K, 1.0 / K) if prob is None else prob, (K,))
+    if prob is None:
+        prob = np.full(K, 1.0 / K)
+    prob = need_array("prob", prob, (K,))
     need_ball("points", points)
     need_ball("theta", theta)
     if not ((prob >= 0).all() and prob.sum() <= 1 + SLACK):
-        found = f"min {prob.min():.6g}, sum {prob.sum():.12g}"
-        raise ValueError(f"prob must be at least 0 with sum at most 1; got {found}")
+        raise ValueError(
+            "prob must be at least 0 with sum at most 1; "
+            f"got min {prob.min():.6g}, sum {prob.sum():.12g}"
+        )
     return Design(
         points=points,
         prob=prob,
@@ -102,20 +106,29 @@ def family(name: str, d: int, n: int, seed: int = 0, K: int = 500) -> Design:
     rng = need_generator("seed", seed)
     theta = np.full(d, 0.9 / math.sqrt(d))
     if name == "case II":
-        sizes = [
-            n ** (-j / (4.0 * (need_int("d", d, 2, 3) - 1))) / 2 for j in range(1, d)
-        ]
-        signs = np.array(np.meshgrid(*[[1, -1]] * (d - 1))).reshape(d - 1, -1).T
-        return design(np.column_stack([np.full(len(signs), 0.5), signs * sizes]), theta)
+        need_int("d", d, 2, 3)
+        return design(_case_ii(d, n), theta)
     if name == "theorem 1":
-        return design(np.eye(d), theta, [1 - (d - 1) * n**-0.5] + [n**-0.5] * (d - 1))
+        prob = [1 - (d - 1) * n**-0.5] + [n**-0.5] * (d - 1)
+        return design(np.eye(d), theta, prob)
     if name == "ball":
         points = rng.standard_normal((K, d))
-        points *= (rng.random(K) ** (1 / d) / np.linalg.norm(points, axis=1))[:, None]
-    else:
-        points = np.exp(-rng.random((K, d)) * math.log(n) / 2) / math.sqrt(d)
-        points *= rng.choice([-1.0, 1.0], (K, d))
+        radius = rng.random(K) ** (1 / d)
+        points *= (radius / np.linalg.norm(points, axis=1))[:, None]
+        return design(points, theta)
+    points = np.exp(-rng.random((K, d)) * math.log(n) / 2) / math.sqrt(d)
+    points *= rng.choice([-1.0, 1.0], (K, d))
     return design(points, theta)
+
+
+def _case_ii(d, n):
+    """Points of "case II", d = 2 or 3: all signs of the entries behind the first."""
+    if d == 2:
+        r = n**-0.25 / 2
+        return [[0.5, r], [0.5, -r]]
+    middle = n**-0.125 / 2
+    r = n**-0.25 / 2
+    return [[0.5, a * middle, b * r] for b in (1, -1) for a in (1, -1)]
 
 
 class Contexts(NamedTuple):
@@ -146,7 +159,9 @@ def contexts(
     uniform)."""
     X = need_array("X", X, ("C", "A", "d"))
     C, A, d = X.shape
-    prob = need_array("prob", np.full(C, 1.0 / C) if prob is None else prob, (C,))
+    if prob is None:
+        prob = np.full(C, 1.0 / C)
+    prob = need_array("prob", prob, (C,))
     checked = design(X.reshape(C * A, d), theta)
     if not ((prob >= 0).all() and abs(prob.sum() - 1) <= SLACK):
         raise ValueError(f"prob must be at least 0 with sum 1; got sum {prob.sum():.12g}")
@@ -169,15 +184,19 @@ def hard_bandit(d: int, r: float, repeats: int = 1) -> Contexts:
     """
     d = need_int("d", d, 1, 3)
     repeats = need_int("repeats", repeats, 1, MAX_POINTS)
-    r = need_float("r", r, 0.0, (1.0, 0.8, 0.6)[d - 1], open_low=True)
+    largest = {1: 1.0, 2: 0.8, 3: 0.6}[d]  # so that the arms lie in the unit ball
+    r = need_float("r", r, 0.0, largest, open_low=True)
     if d == 1:
-        X = np.array([[[r], [-r]]])
+        arms = [[r], [-r]]
+        rotations = [0]
     elif d == 2:
-        X = np.array([[[0.5, r], [0.5, -r]], [[0.5, -r], [0.5, r]]])
+        arms = [[0.5, r], [0.5, -r]]
+        rotations = [0, 1]
     else:
         middle = math.sqrt(r / 2)
-        arms = np.array([[0.5, a * middle, b * r] for a in (1, -1) for b in (1, -1)])
-        X = np.array([np.roll(arms, c, axis=0) for c in range(4)])
+        arms = [[0.5, a * middle, b * r] for a in (1, -1) for b in (1, -1)]
+        rotations = [0, 1, 2, 3]
+    X = np.array([np.roll(arms, c, axis=0) for c in rotations])
     return contexts(np.repeat(X, repeats, axis=1), np.full(d, 0.5))
 
 
@@ -223,7 +242,11 @@ class Users(NamedTuple):
 
 def no_users(K: int, d: int) -> Users:
     """Nobody yet, on K points in R^d."""
-    return Users(np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64), np.zeros(d))
+    return Users(
+        seen=np.zeros(K, dtype=np.int64),
+        plays=np.zeros(K, dtype=np.int64),
+        residual=np.zeros(d),
+    )
 
 
 @jit
@@ -243,9 +266,10 @@ def multinomial(rng, n, prob, out):
     rounding.
     """
     # chance of a point or a later one, or of none
-    total = prob.sum()
     tail = np.empty(len(prob))
-    rest = 1.0 - total if 1.0 - total >= 1e-12 else 0.0
+    rest = 1.0 - prob.sum()
+    if rest < 1e-12:
+        rest = 0.0
     for j in range(prob.shape[0] - 1, -1, -1):
         rest += prob[j]
         tail[j] = rest

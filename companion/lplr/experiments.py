@@ -1,5 +1,5 @@
 """Experiments of the LPLR paper: runs from grouped sums for any number of users,
-summaries of fitted trees, attacks on messages, and closed forms of the theorems.
+summaries of fitted trees, and closed forms of the theorems.
 
 Grouped sums: within a stage or an epoch every user does the same, and the server keeps
 sums alone. So who falls where is one multinomial, the labels of a point are one binomial,
@@ -11,7 +11,6 @@ Source: Li, Simchi-Levi and Wang (2024), whose alpha is `epsilon` here.
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -27,10 +26,10 @@ from companion.validate import need_array, need_choice, need_int
 
 def powers(first: int, step: int, last: int) -> list[int]:
     """first, first * step, ... up to last."""
-    found = [first]
-    while found[-1] * step <= last:
-        found.append(found[-1] * step)
-    return found
+    values = [first]
+    while values[-1] * step <= last:
+        values.append(values[-1] * step)
+    return values
 
 
 def by_seed(repetition, args, seeds) -> np.ndarray:
@@ -42,13 +41,13 @@ def by_seed(repetition, args, seeds) -> np.ndarray:
 def drawn(design, seed, signs: bool) -> Law:
     """The law of one repetition, all of whose points go to oracle 0: a function draws its
     design from the environment's stream."""
-    design = design(stream(seed, "environment")) if callable(design) else design
-    owner = np.zeros(len(design.points), dtype=np.int64)
+    if callable(design):
+        design = design(stream(seed, "environment"))
     return Law(
         points=design.points,
         means=design.means,
         prob=design.prob,
-        owner=owner,
+        owner=np.zeros(len(design.points), dtype=np.int64),
         signs=bool(signs),
     )
 
@@ -178,10 +177,10 @@ def _score(design, oracle, n, signs, seed):
 def _fit(design, oracle, n, signs, seed):
     """(law, tree) of one repetition."""
     law = drawn(design, seed, signs)
-    forest = lplr.allocate_tree(oracle, 1)
     need_array("design", law.points, ("K", oracle.d))
+    forest = lplr.allocate_tree(oracle, 1)
     rng = stream(seed, "LPLR")
-    users = no_users(*law.points.shape)
+    users = no_users(len(law.points), oracle.d)
     fit_sums(oracle, forest, law, n // (2 * oracle.d), rng, users)
     return law, lplr.tree_of(forest, 0)
 
@@ -212,9 +211,10 @@ def ball_least_squares(A, b) -> np.ndarray:
     def excess(t):
         return np.linalg.norm(coordinates(t)) - 1.0
 
-    low = max((np.abs(c) - a).max(), 0.0)
-    high = 1.001 * np.linalg.norm(c)
-    return basis @ coordinates(brentq(excess, low, high) if excess(low) > 0.0 else low)
+    t = max((np.abs(c) - a).max(), 0.0)
+    if excess(t) > 0.0:
+        t = brentq(excess, t, 1.001 * np.linalg.norm(c))
+    return basis @ coordinates(t)
 
 
 def theta_error(model, law) -> tuple[float, float]:
@@ -235,7 +235,7 @@ def estimate_ssp(design, n: int, seeds, *, epsilon: float = 1.0, signs: bool = T
 def _ssp_error(design, n, epsilon, signs, seed):
     law = drawn(design, seed, signs)
     oracle = ssp.ssp_params(law.points.shape[1], epsilon)
-    users = no_users(*law.points.shape)
+    users = no_users(len(law.points), oracle.d)
     model = ssp.allocate_model(oracle.d)
     ssp_sums(oracle, model, law, n, stream(seed, "SSP"), users)
     return theta_error(model, law)
@@ -244,8 +244,10 @@ def _ssp_error(design, n, epsilon, signs, seed):
 def lplr_and_ssp(design, d: int, n: int, seeds, epsilon: float, signs: bool = True):
     """(`Trials` of LPLR, (mad, mse) of SSP), in the same repetitions on a design in
     R^d."""
-    ours = estimate_lplr(design, lplr.lplr_params(d, n, epsilon), n, seeds, signs=signs)
-    return ours, estimate_ssp(design, n, seeds, epsilon=epsilon, signs=signs)
+    oracle = lplr.lplr_params(d, n, epsilon)
+    ours = estimate_lplr(design, oracle, n, seeds, signs=signs)
+    theirs = estimate_ssp(design, n, seeds, epsilon=epsilon, signs=signs)
+    return ours, theirs
 
 
 # Bandits, epoch by epoch
@@ -283,24 +285,25 @@ class Game(NamedTuple):
 def game_of(bandit, per_action: bool = False) -> Game:
     """The `Game` of a bandit; per_action: oracle a receives the actions in place a."""
     C, A, d = bandit.X.shape
-    owner = np.tile(np.arange(A) if per_action else np.zeros(A), C).astype(np.int64)
-    points = np.ascontiguousarray(bandit.X.reshape(C * A, d))
+    owner = np.zeros(C * A, np.int64)
+    if per_action:
+        owner = np.tile(np.arange(A), C)
     law = Law(
-        points=points,
+        points=np.ascontiguousarray(bandit.X.reshape(C * A, d)),
         means=bandit.mu.reshape(C * A),
         prob=np.zeros(C * A),
         owner=owner,
         signs=True,
     )
-    gap = (bandit.mu.max(axis=1, keepdims=True) - bandit.mu).ravel()
-    arms = np.zeros((C, A), np.int64), np.zeros((C, A)), np.zeros((C, A))
     return Game(
-        law,
-        bandit.prob,
-        bandit.mu.argmax(axis=1),
-        gap,
-        no_users(C * A, d),
-        *arms,
+        law=law,
+        prob=bandit.prob,
+        best=bandit.mu.argmax(axis=1),
+        gap=(bandit.mu.max(axis=1, keepdims=True) - bandit.mu).ravel(),
+        users=no_users(C * A, d),
+        alive=np.zeros((C, A), np.int64),
+        f=np.zeros((C, A)),
+        width=np.zeros((C, A)),
     )
 
 
@@ -311,9 +314,10 @@ def play_uniformly(game):
     for c in range(C):
         left = game.alive[c].sum()
         for a in range(A):
-            game.law.prob[c * A + a] = (
-                game.prob[c] / left if game.alive[c, a] == 1 else 0.0
-            )
+            chance = 0.0
+            if game.alive[c, a] == 1:
+                chance = game.prob[c] / left
+            game.law.prob[c * A + a] = chance
 
 
 @jit
@@ -349,7 +353,9 @@ def eliminate_and_log(game, log):
     """Eliminate in every context and log what Lemma EC.2 speaks of (see
     `elimination`)."""
     C, A = game.alive.shape
-    log[LOST] = log[MISSED] = log[BOUND] = 0.0
+    log[LOST] = 0.0
+    log[MISSED] = 0.0
+    log[BOUND] = 0.0
     for c in range(C):
         f = game.f[c]
         width = game.width[c]
@@ -366,7 +372,8 @@ def eliminate_and_log(game, log):
         for a in range(A):
             if alive[a] == 1:
                 left += 1
-                total += 2.0 * (width[a] + width[best]) if a != best else 0.0
+                if a != best:
+                    total += 2.0 * (width[a] + width[best])
         log[BOUND] += game.prob[c] * total / left
 
 
@@ -399,7 +406,8 @@ def elimination(learn, oracle, model, game, T, n0, rng, log):
         play_uniformly(game)
         asked = learn(oracle, model, game, n, rng) if left > 0 else 0
         draw_users(game.law, n - asked, rng, game.users)
-        log[tau, ROUNDS], log[tau, REGRET] = n, count_regret(game)
+        log[tau, ROUNDS] = n
+        log[tau, REGRET] = count_regret(game)
         if left > 0:
             eliminate_and_log(game, log[tau])
         tau += 1
@@ -427,24 +435,24 @@ def eliminate_with(
     layered = need_choice("oracle", oracle, ("lplr", "ssp")) == "lplr"
     need_choice("per_action", per_action, (True, False) if layered else (False,))
     d, T, _, n0 = lplr.need_horizon(bandit.X.shape[2], T, 1, n0)
-    make = partial(lplr.lplr_params, d, T) if layered else partial(ssp.ssp_params, d)
-    log = by_seed(
-        _elimination,
-        (make(epsilon, **settings), bandit, per_action, T, n0),
-        seeds,
-    )
-    return Runs(log[:, :, REGRET].sum(axis=1), log)
+    if layered:
+        params = lplr.lplr_params(d, T, epsilon, **settings)
+    else:
+        params = ssp.ssp_params(d, epsilon, **settings)
+    log = by_seed(_elimination, (params, bandit, per_action, T, n0), seeds)
+    return Runs(regret=log[:, :, REGRET].sum(axis=1), log=log)
 
 
 def _elimination(oracle, bandit, per_action, T, n0, seed):
     game = game_of(bandit, per_action)
     log = np.zeros((EPOCHS, 5))
-    learn = learn_ssp
-    model = ssp.allocate_model(oracle.d)
     if isinstance(oracle, lplr.Oracle):
-        trees = bandit.X.shape[1] if per_action else 1
         learn = learn_lplr
+        trees = bandit.X.shape[1] if per_action else 1
         model = lplr.allocate_tree(oracle, trees)
+    else:
+        learn = learn_ssp
+        model = ssp.allocate_model(oracle.d)
     elimination(learn, oracle, model, game, T, n0, stream(seed, "elimination"), log)
     return log
 
@@ -458,7 +466,7 @@ def layer_widths(oracle, tree, design) -> np.ndarray:
 
     Points that stop on a layer count there, with the half-width they stop with.
     """
-    sums = [{} for _ in range(oracle.d)]
+    bins = {}  # (layer, nodes on the way): [share, mean of eta^2 times share]
     residual = np.empty(oracle.d)
     for phi, chance in zip(design.points, design.prob, strict=True):
         path = ()
@@ -466,15 +474,19 @@ def layer_widths(oracle, tree, design) -> np.ndarray:
             b, _, eta = lplr.walk(oracle, tree, h, phi, residual)
             active = b >= 0 and tree.link[b, lplr.ACTIVE] == 1
             path = (*path, b)
-            left = norm(residual)
-            eta = (
-                lplr.walk(oracle, tree, h + 1, phi, residual)[2] if active else eta + left
-            )
-            share, squares = sums[h].get(path, (0.0, 0.0))
-            sums[h][path] = share + chance, squares + chance * min(eta, oracle.cap) ** 2
+            if active:
+                _, _, eta = lplr.walk(oracle, tree, h + 1, phi, residual)
+            else:
+                eta += norm(residual)
+            sums = bins.setdefault((h, path), [0.0, 0.0])
+            sums[0] += chance
+            sums[1] += chance * min(eta, oracle.cap) ** 2
             if not active:
                 break
-    return np.array([sum(math.sqrt(s * q) for s, q in layer.values()) for layer in sums])
+    E = np.zeros(oracle.d)
+    for (h, _), (share, squares) in bins.items():
+        E[h] += math.sqrt(share * squares)
+    return E
 
 
 def tree_summary(oracle, tree, n: int):
@@ -489,22 +501,21 @@ def tree_summary(oracle, tree, n: int):
     for h in range(oracle.d):
         for b in range(tree.start[h], tree.start[h + 1]):
             k = (b - tree.start[h]) % oracle.M
-            up = names[tree.link[b, lplr.PARENT]]
-            names[b] = f"B{k}" if h == 0 else f"{up}{k}"
-            count, _, value, coef = tree.stat[b, : lplr.COEF + 1]
+            parent = names[tree.link[b, lplr.PARENT]]
+            names[b] = f"B{k}" if h == 0 else f"{parent}{k}"
             row = {
                 "bin": names[b],
                 "layer": h + 1,
-                "parent": up,
-                "noisy_share": count / n,
+                "parent": parent,
+                "noisy_share": tree.stat[b, lplr.COUNT] / n,
+                "active": tree.link[b, lplr.ACTIVE] == 1,
+                "eigenvalue": tree.stat[b, lplr.VALUE],
+                "coefficient": tree.stat[b, lplr.COEF],
             }
-            row["active"] = tree.link[b, lplr.ACTIVE] == 1
-            row |= {"eigenvalue": value, "coefficient": coef}
-            rows.append(row | {f"u{i + 1}": u for i, u in enumerate(tree.frame[b, h])})
+            for i, u in enumerate(tree.frame[b, h]):
+                row[f"u{i + 1}"] = u
+            rows.append(row)
     return rows
-
-
-# Attacks on parts of a message, printed and corrected
 
 
 # Closed forms; the constants of the lower bounds and the proposition on sufficient

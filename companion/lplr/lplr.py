@@ -95,8 +95,17 @@ def need_budget(epsilon) -> float:
     return need_float("epsilon", epsilon, SMALLEST_BUDGET, allow_inf=True)
 
 
-def noise_scales(d: int, epsilon: float, calibration: str) -> dict:
-    """The noise, printed or corrected, as fields of an `Oracle`.
+class Noise(NamedTuple):
+    """The noise of a message: see the fields of an `Oracle`."""
+
+    count_scale: float
+    vector_scale: np.ndarray
+    matrix_scale: float
+    error_scale: float
+
+
+def noise_scales(d: int, epsilon: float, calibration: str) -> Noise:
+    """The noise, printed or corrected.
 
     Let v = gamma^k phi_h, ||v|| <= 1, be a user's normalised vector in its bin on layer
     h.  Adding or removing the user in one bin changes the count by 1, the vector gamma^k
@@ -109,18 +118,28 @@ def noise_scales(d: int, epsilon: float, calibration: str) -> dict:
     to another: the loss is 2 cap / b_e.
     """
     root = math.sqrt(d)
-    printed = calibration == "paper"
+    if calibration == "paper":
+        return Noise(
+            count_scale=3 / epsilon,
+            vector_scale=3 * root * np.ones(d) / epsilon,
+            matrix_scale=4.5 / epsilon,
+            error_scale=1 / epsilon,
+        )
     bounds = np.array([1.0] + [2.0] * (d - 1))  # Y on every layer
-    noise = (
-        (3, 3 * root * np.ones(d), 4.5, 1) if printed else (6, 6 * root * bounds, 3, 4)
+    return Noise(
+        count_scale=6 / epsilon,
+        vector_scale=6 * root * bounds / epsilon,
+        matrix_scale=3 / epsilon,
+        error_scale=4 / epsilon,  # 2 cap = 4
     )
-    names = "count_scale", "vector_scale", "matrix_scale", "error_scale"
-    scales = {name: scale / epsilon for name, scale in zip(names, noise, strict=True)}
-    return scales | {
-        "one_sided": printed,
-        "clip": not printed,
-        "cap": 1.0 if printed else 2.0,
-    }
+
+
+class WidthConstants(NamedTuple):
+    """Constants of thresholds and half-widths: see the fields of an `Oracle`."""
+
+    threshold: float
+    flat: float
+    tilt: float
 
 
 def width_constants(
@@ -131,25 +150,20 @@ def width_constants(
     *,
     constants="calibrated",
     failure=0.05,
-) -> dict:
-    """threshold, flat and tilt of an `Oracle`: as in Lemmas 2 and 3, or calibrated.
-
-    Arguments as for `lplr_params`.
-    """
+) -> WidthConstants:
+    """Constants as in Lemmas 2 and 3, or calibrated; arguments as for `lplr_params`."""
     # ln(48 d / (beta failure)) / epsilon with beta = ln gamma / ln T
     log_term = math.log(48 * d * math.log(T) / (math.log(gamma) * failure)) / epsilon
     if constants == "theory":
-        flat = 300 * log_term * gamma**2 * (d + 1) ** 4  # Lemma 3
-        tilt = 118 * log_term * gamma * d**1.5
-        return {
-            "threshold": 43 * log_term * gamma**2 * (d + 1) ** 3,
-            "flat": flat,
-            "tilt": tilt,
-        }
+        return WidthConstants(
+            threshold=43 * log_term * gamma**2 * (d + 1) ** 3,  # Lemma 2
+            flat=300 * log_term * gamma**2 * (d + 1) ** 4,  # Lemma 3
+            tilt=118 * log_term * gamma * d**1.5,
+        )
     # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as
     # wider bins need no more.
     threshold = 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon
-    return {"threshold": threshold, "flat": 0.0, "tilt": 0.0}
+    return WidthConstants(threshold=threshold, flat=0.0, tilt=0.0)
 
 
 def lplr_params(
@@ -212,19 +226,26 @@ def lplr_params(
     failure = need_probability("failure", failure)
     z = need_float("z", z, 0.0)
     noise = noise_scales(d, epsilon, calibration)
-    limits = width_constants(d, T, epsilon, gamma, constants=constants, failure=failure)
-    if threshold is not None:
-        limits["threshold"] = need_float("threshold", threshold, 0.0)
-    edge = gamma ** -np.arange(M + 1.0)
-    calibrated = constants == "calibrated"
+    widths = width_constants(d, T, epsilon, gamma, constants=constants, failure=failure)
+    if threshold is None:
+        threshold = widths.threshold
+    printed = calibration == "paper"
     return Oracle(
-        d,
-        M,
-        math.log(gamma),
-        edge,
-        **noise,
-        **limits,
-        calibrated=calibrated,
+        d=d,
+        M=M,
+        log_gamma=math.log(gamma),
+        edge=gamma ** -np.arange(M + 1.0),
+        count_scale=noise.count_scale,
+        vector_scale=noise.vector_scale,
+        matrix_scale=noise.matrix_scale,
+        error_scale=noise.error_scale,
+        one_sided=printed,
+        clip=not printed,
+        cap=1.0 if printed else 2.0,
+        threshold=need_float("threshold", threshold, 0.0),
+        flat=widths.flat,
+        tilt=widths.tilt,
+        calibrated=constants == "calibrated",
         z=z,
     )
 
@@ -256,9 +277,10 @@ def update_loss(oracle: Oracle) -> float:
     """Largest loss of a message of Algorithm 3 with symmetric matrix noise: two bins
     change, each by 1/b_c + sqrt(d) Y/b_v + 1/(2c), on the layer where that is most.
     """
-    vector = max(
-        math.sqrt(oracle.d) * min(h + 1, 2) / b for h, b in enumerate(oracle.vector_scale)
-    )
+    vector = 0.0
+    for h, scale in enumerate(oracle.vector_scale):
+        largest_label = 1.0 if h == 0 else 2.0
+        vector = max(vector, math.sqrt(oracle.d) * largest_label / scale)
     return 2.0 * (1 / oracle.count_scale + vector + 0.5 / oracle.matrix_scale)
 
 
@@ -340,9 +362,15 @@ def allocate_tree(oracle: Oracle, trees: int | None = None) -> Tree:
     lead = () if trees is None else (trees,)
     n = max_nodes(oracle.d, oracle.M) + 1
     d = oracle.d
-    counts = [np.zeros((*lead, *s), dtype=np.int64) for s in ((d + 1,), (n, 3))]
-    shapes = (n, 6), (n, d), (n, d, d), (n, d, d), (3, d, d)
-    return Tree(*counts, *[np.zeros((*lead, *s)) for s in shapes])
+    return Tree(
+        start=np.zeros((*lead, d + 1), np.int64),
+        link=np.zeros((*lead, n, 3), np.int64),
+        stat=np.zeros((*lead, n, 6)),
+        vec=np.zeros((*lead, n, d)),
+        mat=np.zeros((*lead, n, d, d)),
+        frame=np.zeros((*lead, n, d, d)),
+        work=np.zeros((*lead, 3, d, d)),
+    )
 
 
 @jit
@@ -367,12 +395,14 @@ def open_layer(oracle, tree, h):
     With h = 0 the tree is cut down to its root, whose frame is the identity, and its
     children.
     """
-    root = tree.link.shape[0] - 1
-    first, last = (root, root + 1) if h == 0 else (tree.start[h - 1], tree.start[h])
+    first = tree.start[h - 1]  # the layer above
+    last = tree.start[h]
     if h == 0:
+        first = tree.link.shape[0] - 1  # the root
+        last = first + 1
         tree.start[0] = 0
-        tree.link[root, ACTIVE] = 1
-        set_identity(1.0, tree.frame[root])
+        tree.link[first, ACTIVE] = 1
+        set_identity(1.0, tree.frame[first])
     b = tree.start[h]
     for parent in range(first, last):
         if tree.link[parent, ACTIVE] == 0:
@@ -438,11 +468,9 @@ def walk(oracle, tree, h, phi, residual):
         )
         prediction += tree.stat[b, COEF] * coordinate
         node = b
-    return (
-        (child_bin(oracle, tree, node, residual) if h < oracle.d else node),
-        prediction,
-        eta,
-    )
+    if h < oracle.d:
+        node = child_bin(oracle, tree, node, residual)
+    return node, prediction, eta
 
 
 # A user's message: Algorithm 3 (LPLR-UPDATE) in stage 2h, lines 4 to 7 of Algorithm 5
@@ -557,7 +585,11 @@ def fit_node(oracle, tree, h, b, n):
     copy(above[:h], frame[:h])
     frame[h:] = 0.0
     for i in range(m):
-        source = top if i == 0 else (i - 1 if i <= top else i)
+        source = i
+        if i == 0:
+            source = top
+        elif i <= top:
+            source = i - 1
         for j in range(m):
             axpy(rows[source, j], above[h + j], frame[h + i])
     coef = dot(frame[h], tree.vec[b]) / (value * count)  # line 8
@@ -657,7 +689,8 @@ def fit_users(oracle: Oracle, phi, y, rng: np.random.Generator) -> Tree:
 
 def need_ball(name: str, rows) -> None:
     """Raise ValueError unless rows (..., d) are finite, with norms of at most 1."""
-    if not (largest := np.linalg.norm(rows, axis=-1).max()) <= 1 + SLACK:
+    largest = np.linalg.norm(rows, axis=-1).max()
+    if not largest <= 1 + SLACK:
         raise ValueError(
             f"{name} must be finite with norm at most 1; got norm {largest:.6g}"
         )
@@ -794,10 +827,19 @@ class State(NamedTuple):
 
 def init(p: Params) -> State:
     """State before the first round."""
-    forest = allocate_tree(p.oracle, n_epochs(p.T, p.n0) * (p.K if p.per_action else 1))
-    clock = [np.zeros(1, np.int64) for _ in range(3)]
-    arms = np.zeros(p.K, np.int64), np.zeros(p.K), np.zeros(p.K)
-    return State(*clock, forest, *arms, *[np.zeros(p.d) for _ in range(3)])
+    trees = n_epochs(p.T, p.n0) * (p.K if p.per_action else 1)
+    return State(
+        t=np.zeros(1, np.int64),
+        epoch=np.zeros(1, np.int64),
+        begin=np.zeros(1, np.int64),
+        forest=allocate_tree(p.oracle, trees),
+        alive=np.zeros(p.K, np.int64),
+        f=np.zeros(p.K),
+        width=np.zeros(p.K),
+        x=np.zeros(p.d),
+        dummy=np.zeros(p.d),
+        residual=np.zeros(p.d),
+    )
 
 
 @jit

@@ -52,12 +52,13 @@ def ssp_params(d: int, epsilon: float = 1.0, z: float | None = None) -> Oracle:
     for inf)."""
     d = need_int("d", d, 1, lplr.MAX_DIMENSION)
     epsilon = lplr.need_budget(epsilon)
-    z = (4.0 if epsilon == math.inf else 3.0) if z is None else need_float("z", z, 0.0)
+    if z is None:
+        z = 4.0 if epsilon == math.inf else 3.0
     return Oracle(
         d=d,
         vector_scale=4 * math.sqrt(d) / epsilon,
         matrix_scale=2 / epsilon,
-        z=z,
+        z=need_float("z", z, 0.0),
     )
 
 
@@ -78,8 +79,14 @@ def ssp_guarantee(oracle: Oracle) -> Guarantee:
 def allocate_model(d: int, models: int | None = None) -> Model:
     """An empty model, or several with a leading axis."""
     lead = () if models is None else (models,)
-    shapes = ((d, d), (d,), (1,), (d, d), (d,), (2, d, d))
-    return Model(*[np.zeros((*lead, *s)) for s in shapes])
+    return Model(
+        V_inv=np.zeros((*lead, d, d)),
+        theta=np.zeros((*lead, d)),
+        error=np.zeros((*lead, 1)),
+        mat=np.zeros((*lead, d, d)),
+        vec=np.zeros((*lead, d)),
+        work=np.zeros((*lead, 2, d, d)),
+    )
 
 
 @jit
@@ -197,13 +204,15 @@ class State(NamedTuple):
 
 def init(p: Params) -> State:
     """State before the first round."""
-    clock = [np.zeros(1, np.int64) for _ in range(3)]
-    arms = np.zeros(p.K, np.int64), np.zeros(p.K), np.zeros(p.K)
     return State(
-        *clock,
-        allocate_model(p.d, lplr.n_epochs(p.T, p.n0)),
-        *arms,
-        np.zeros(p.d),
+        t=np.zeros(1, np.int64),
+        epoch=np.zeros(1, np.int64),
+        begin=np.zeros(1, np.int64),
+        models=allocate_model(p.d, lplr.n_epochs(p.T, p.n0)),
+        alive=np.zeros(p.K, np.int64),
+        f=np.zeros(p.K),
+        width=np.zeros(p.K),
+        x=np.zeros(p.d),
     )
 
 

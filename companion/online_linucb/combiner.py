@@ -7,8 +7,9 @@ with the experts, width and clip of horizon 2^m and with the extra perturbation 
 Algorithm 2 is UCB over M base learners, each an Algorithm 1 or 9 with its own state,
 which promises a regret of L_i n^alpha_i after n rounds.  By its line numbers:
     4       all base learners are active
-    9, 10   i = argmax of the mean noisy reward + min(1, (promise + concentration)/n_i) -
-    R_i/T 13, 14  base learner i serves the user, who sends the noisy pair
+    9, 10   i = argmax of the bound: the mean noisy reward
+            + min(1, (promise + concentration)/n_i) - R_i/T
+    13, 14  base learner i serves the user, who sends the noisy pair
     16..19  i alone learns from the pair
     20, 21  i is dropped if sum(its mean so far - its reward) >= promise + concentration
 
@@ -54,8 +55,7 @@ from companion.validate import (
     shown,
 )
 
-# --- Algorithm 9: epochs of 1, 2, 4, ... rounds
-# ---------------------------------------------------
+# Algorithm 9: epochs of 1, 2, 4, ... rounds
 
 EPOCHS = 40
 
@@ -83,9 +83,17 @@ class AnytimeState(NamedTuple):
 def of_epochs(runs) -> AnytimeParams:
     """`AnytimeParams` from Algorithm 1's parameters, one per epoch."""
     first = runs[0]
-    each = [(q.T, q.jitter, q.width, q.maler.gradient, q.maler.n) for q in runs]
-    arrays = [np.array(column) for column in zip(*each, strict=True)]
-    return AnytimeParams(first.d, first.sigma, first.offset, first.maler.ball, *arrays)
+    return AnytimeParams(
+        d=first.d,
+        sigma=first.sigma,
+        offset=first.offset,
+        ball=first.maler.ball,
+        horizon=np.array([q.T for q in runs]),
+        jitter=np.array([q.jitter for q in runs]),
+        width=np.array([q.width for q in runs]),
+        clip=np.array([q.maler.gradient for q in runs]),
+        n_rates=np.array([q.maler.n for q in runs]),
+    )
 
 
 @jit
@@ -114,7 +122,11 @@ def init_anytime(p: AnytimeParams) -> AnytimeState:
     rates."""
     run = init_epoch(epoch_params(p, int(np.argmax(p.n_rates))))
     reset(epoch_params(p, 0), run)
-    return AnytimeState(np.zeros(1, np.int64), np.zeros(1, np.int64), run)
+    return AnytimeState(
+        t=np.zeros(1, np.int64),
+        epoch=np.zeros(1, np.int64),
+        run=run,
+    )
 
 
 @jit
@@ -154,12 +166,10 @@ def anytime_linucb(
     Parameters
     ----------
     d, epsilon, delta, calibration, universe, learner, ball : as in `online_linucb`;
-    without noise
-        there is no perturbation.
+        without noise there is no perturbation.
     k : power of the perturbation, above 0.
     lambda_min : in [0, 1], a known lower bound on the least eigenvalue of E[x x'] of the
-    played
-        contexts (0: nothing is known, every epoch perturbs).
+        played contexts (0: nothing is known, every epoch perturbs).
     width : function (sigma, horizon) of an epoch; None: as in `online_linucb`.
     clip : function (sigma, jitter, d) of an epoch; None: `practical_clip`.
 
@@ -178,25 +188,39 @@ def anytime_linucb(
     """
     k = need_positive("k", k)
     lambda_min = need_float("lambda_min", lambda_min, 0.0, 1.0)
-    for name, given in (("width", width), ("clip", clip)):  # every epoch has its own
-        if given is not None:
-            need_method(name, given)
-    options = {"calibration": calibration, "universe": universe, "learner": learner}
-    options |= {"epsilon": epsilon, "delta": delta, "ball": ball}
-    first = online_linucb(d, 1, **options)
+    if width is not None:
+        need_method("width", width)
+    if clip is not None:
+        need_method("clip", clip)
+
+    def of_horizon(T, jitter, beta, G):
+        return online_linucb(
+            d,
+            T,
+            epsilon=epsilon,
+            delta=delta,
+            calibration=calibration,
+            universe=universe,
+            learner=learner,
+            width=beta,
+            clip=G,
+            jitter=jitter,
+            ball=ball,
+        )
+
+    first = of_horizon(1, 0.0, None, None)
     sigma = first.params.sigma
     runs = []
     for m in range(EPOCHS):
         jitter = 2.0 ** (-m * k)
-        jitter = jitter if sigma > 0.0 and lambda_min <= jitter else 0.0
+        if sigma == 0.0 or lambda_min > jitter:
+            jitter = 0.0
         beta = None if width is None else width(sigma, 2**m)
         G = None if clip is None else clip(sigma, jitter, d)
-        runs.append(
-            online_linucb(d, 2**m, jitter=jitter, width=beta, clip=G, **options).params
-        )
+        runs.append(of_horizon(2**m, jitter, beta, G))
     return first._replace(
         name=f"{first.name}, anytime",
-        params=of_epochs(runs),
+        params=of_epochs([run.params for run in runs]),
         init=init_anytime,
         select=select_anytime,
         update=update_anytime,
@@ -205,8 +229,7 @@ def anytime_linucb(
     )
 
 
-# --- Algorithm 2: UCB over base learners
-# ----------------------------------------------------------
+# Algorithm 2: UCB over base learners
 
 
 class Constants(NamedTuple):
@@ -239,25 +262,16 @@ def theory_constants(d: int, T: int, epsilon: float, failure: float, M=None) -> 
     L = log * np.sqrt(d) / (epsilon * guess)
     eta = np.full(M, epsilon / (log * np.sqrt(d * T)))
     alpha = np.full(M, 0.5)
-    L[0], eta[0] = (
-        log * np.sqrt(d) * (root + 1) / root,
-        root / (np.sqrt(d * T) * (log * root + 1)),
-    )
+    L[0] = log * np.sqrt(d) * (root + 1) / root
+    eta[0] = root / (np.sqrt(d * T) * (log * root + 1))
     alpha[0] = 0.75
     inner = (1 - alpha) / alpha
     factor = (1 - alpha) ** inner * (1 + alpha) ** (1 / alpha) / alpha**inner
-    R = L * T**alpha + factor * L ** (1 / alpha) * T * eta**inner
-    R += (
-        288.0 * (3 * np.log(T) + np.log(M / failure)) * T * eta
-        + (1 / eta).sum()
-        - 1 / eta
-    )
-    return Constants(
-        guess=guess,
-        L=L,
-        alpha=alpha,
-        R=R,
-    )
+    R = L * T**alpha
+    R += factor * L ** (1 / alpha) * T * eta**inner
+    R += 288.0 * (3 * np.log(T) + np.log(M / failure)) * T * eta
+    R += (1 / eta).sum() - 1 / eta
+    return Constants(guess=guess, L=L, alpha=alpha, R=R)
 
 
 class Params(NamedTuple):
@@ -302,9 +316,8 @@ def promise(p, i, n):
     """Regret that base learner i promises after n >= 1 rounds, plus the rewards'
     concentration."""
     spread = n * (1.0 + p.sigma * p.sigma)
-    log = 3.0 * math.log(p.T) + math.log(
-        p.L.shape[0] * max(math.log(spread), 1.0) / p.failure
-    )
+    often = p.L.shape[0] * max(math.log(spread), 1.0)
+    log = 3.0 * math.log(p.T) + math.log(often / p.failure)
     return p.L[i] * n ** p.alpha[i] + p.p * np.sqrt(spread * log)
 
 
@@ -388,13 +401,19 @@ def need_bases(bases, T: int):
     return tuple(params)
 
 
+def need_each(name: str, value, M: int) -> np.ndarray:
+    """`value` as an array (M,); a number stands for all M."""
+    if np.isscalar(value):
+        return np.full(M, need_float(name, value))
+    return need_array(name, value, (M,))
+
+
 def need_promises(L, alpha, R, M: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(L, alpha, R) as arrays (M,): L > 0, alpha in (0, 1), R >= 0; a number stands for
     all M."""
-    L, alpha, R = (
-        np.full(M, need_float(name, v)) if np.isscalar(v) else need_array(name, v, (M,))
-        for name, v in (("L", L), ("alpha", alpha), ("R", R))
-    )
+    L = need_each("L", L, M)
+    alpha = need_each("alpha", alpha, M)
+    R = need_each("R", R, M)
     if not ((L > 0) & (alpha > 0) & (alpha < 1) & (R >= 0)).all():
         wanted = "L must be above 0, alpha in (0, 1) and R at least 0"
         raise ValueError(f"{wanted} for every base learner; got {L=}, {alpha=}, {R=}")
@@ -417,15 +436,13 @@ def combiner(
     Parameters
     ----------
     bases : policies made by `online_linucb` or `anytime_linucb`, with the same d, noise
-    and
-        guarantee.
+        and guarantee.
     T : horizon in rounds, at least 2.
     constants : "practical"; or "theory", `theory_constants` for the base learners'
-    epsilon, where
-        L, alpha and R are not read, and the first base learner is taken for Algorithm 9.
+        epsilon, where L, alpha and R are not read, and the first base learner is taken
+        for Algorithm 9.
     L, alpha, R : L > 0, alpha in (0, 1) (None: 3/4 for Algorithm 9, 1/2 for the others)
-    and
-        R >= 0, numbers, or sequences with one number per base learner.
+        and R >= 0, numbers, or sequences with one number per base learner.
     p : multiple of the concentration term, at least 0.
     failure : in (0, 1); None: 1/T.
 
@@ -439,7 +456,8 @@ def combiner(
 
     Examples
     --------
-    >>> narrow, wide = (online_linucb(2, 50, epsilon=1.0, delta=0.1, width=w) for w in (1.0, 9.0))
+    >>> narrow = online_linucb(2, 50, epsilon=1.0, delta=0.1, width=1.0)
+    >>> wide = online_linucb(2, 50, epsilon=1.0, delta=0.1, width=9.0)
     >>> combiner([narrow, wide], 50).name
     'Combiner of 2'
     """
@@ -451,23 +469,30 @@ def combiner(
     guarantee = bases[0].guarantee
     failure = 1.0 / T if failure is None else need_probability("failure", failure)
     if constants == "theory":
-        epsilon = (guarantee.claimed or (guarantee.epsilon,))[0]
+        epsilon = guarantee.claimed[0] if guarantee.claimed else guarantee.epsilon
         c = theory_constants(params[0].d, T, epsilon, failure, M)
         L = c.L
         alpha = c.alpha
         R = c.R
     elif alpha is None:
         alpha = [0.75 if isinstance(b.params, AnytimeParams) else 0.5 for b in bases]
-    promises = need_promises(L, alpha, R, M)
-    p = need_float("p", p, 0.0)
+    L, alpha, R = need_promises(L, alpha, R, M)
     first = params[0]
-    q = Params(first.d, T, first.sigma, *promises, p, failure, params)
-    counts = [
-        f"bases.{i}.run.clipped"
-        if isinstance(b.params, AnytimeParams)
-        else f"bases.{i}.clipped"
-        for i, b in enumerate(bases)
-    ]
+    q = Params(
+        d=first.d,
+        T=T,
+        sigma=first.sigma,
+        L=L,
+        alpha=alpha,
+        R=R,
+        p=need_float("p", p, 0.0),
+        failure=failure,
+        bases=params,
+    )
+    counts = []
+    for i, b in enumerate(bases):
+        anytime = isinstance(b.params, AnytimeParams)
+        counts.append(f"bases.{i}.run.clipped" if anytime else f"bases.{i}.clipped")
     return Policy(
         name=f"Combiner of {M}",
         params=q,

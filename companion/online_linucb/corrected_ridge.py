@@ -20,12 +20,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from companion.baselines.linucb import radius
-from companion.baselines.private_linucb import need_ridge, refit
-from companion.core import Policy, Release, linear_universe, plain_loop
+from companion.core import WIDEST, Policy, Release, linear_universe, plain_loop
 from companion.jit import jit
+from companion.kernels import ridge as regression
 from companion.kernels.linalg import add_outer, axpy
 from companion.kernels.ucb import optimistic_arm
 from companion.online_linucb.online_linucb import pair_noise, randomize
+from companion.validate import need_float, need_int, need_positive, need_probability
 
 
 class Params(NamedTuple):
@@ -89,7 +90,10 @@ def update(p, s, arm, x, r, rng):
     for i in range(p.d):
         s.G[i, i] -= square
     axpy(s.message[p.d], noisy_x, s.b)
-    refit(p, s, (square + p.sigma) * np.sqrt(float(p.d * s.t[0])))
+    size = (square + p.sigma) * np.sqrt(float(p.d * s.t[0]))
+    ridge = p.ridge + p.shift * size
+    if regression.fit(s, ridge):
+        s.radius[0] = radius(p, s.t[0], ridge)
 
 
 play = plain_loop(select, update)
@@ -135,9 +139,23 @@ def corrected_ridge(
     >>> print(corrected_ridge(2, T=100, epsilon=1.0, delta=0.1).guarantee)
     (1, 0.1)-local DP, replace one record, per user (ball)
     """
+    d = need_int("d", d, 1, WIDEST)
+    T = need_int("T", T, 1)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
-    model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
-    p = Params(*model, sigma)
+    if failure is None:
+        failure = 1.0 / (T + 1.0)
+    p = Params(
+        d=d,
+        T=T,
+        offset=universe == "offset_sphere",
+        ridge=need_positive("ridge", ridge),
+        shift=need_float("shift", shift, 0.0),
+        noise=need_float("noise", noise, 0.0),
+        theta_bound=need_float("theta_bound", theta_bound, 0.0),
+        failure=need_probability("failure", failure),
+        width=need_float("width", width, 0.0),
+        sigma=sigma,
+    )
     return Policy(
         name="Corrected ridge",
         params=p,

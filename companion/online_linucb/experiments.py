@@ -19,18 +19,17 @@ def with_noise(sigma: float, d: int, T: int, delta: float) -> Policy:
 
     The budget is the one for which the paper's formula gives sigma.
     """
-    epsilon = 2.0 * np.sqrt(2.0 * np.log(1.25 / delta)) / sigma
-    options = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "calibration": "paper",
-        "learner": "ogd",
-    }
-    width = online.practical_width(sigma, T, 1.0)
-    clip = online.practical_clip(sigma, 0.0, d, 3.0)
-    return online.online_linucb(d, T, width=width, clip=clip, **options).renamed(
-        f"σ = {sigma:g}"
+    policy = online.online_linucb(
+        d,
+        T,
+        epsilon=2.0 * np.sqrt(2.0 * np.log(1.25 / delta)) / sigma,
+        delta=delta,
+        calibration="paper",
+        learner="ogd",
+        width=online.practical_width(sigma, T, 1.0),
+        clip=online.practical_clip(sigma, 0.0, d, 3.0),
     )
+    return policy.renamed(f"σ = {sigma:g}")
 
 
 def minimisers(
@@ -74,19 +73,22 @@ def proof_terms(env, policy, T: int, seed: int) -> np.ndarray:
     min(1, u'V^-1 u) with V as it was before the round.
     """
     s = policy.init(policy.params)
-    total = np.zeros(5)
-    before = s.experts.theta.copy(), s.V_inv.copy()
-    for _, s, X, mu, arms in trace(env, policy, T, seed, 1):
+    prediction = s.experts.theta.copy()  # both as they were before the round
+    V_inv = s.V_inv.copy()
+    terms = np.zeros((T, 5))
+    for t, (_, s, X, mu, arms) in enumerate(trace(env, policy, T, seed, 1)):
         theta = np.linalg.lstsq(X[0], mu[0], rcond=None)[0]
         u = X[0, arms[0]]
-        gap = before[0] - theta
-        V_inv = before[1]
+        gap = prediction - theta
         noise = s.message[:-1] - u
-        lost = mu[0].max() - mu[0, arms[0]]
-        potential = min(1.0, u @ V_inv @ u)
-        total += lost, (u @ gap) ** 2, (noise @ gap) ** 2, gap @ gap, potential
-        before = s.experts.theta.copy(), s.V_inv.copy()
-    return total
+        terms[t, 0] = mu[0].max() - mu[0, arms[0]]
+        terms[t, 1] = (u @ gap) ** 2
+        terms[t, 2] = (noise @ gap) ** 2
+        terms[t, 3] = gap @ gap
+        terms[t, 4] = min(1.0, u @ V_inv @ u)
+        prediction = s.experts.theta.copy()
+        V_inv = s.V_inv.copy()
+    return terms.sum(axis=0)
 
 
 def learner_regret(maler, sigma: float, T: int, rng: np.random.Generator) -> np.ndarray:
@@ -100,7 +102,15 @@ def learner_regret(maler, sigma: float, T: int, rng: np.random.Generator) -> np.
     d = maler.d
     theta = np.ones(maler.d) / np.sqrt(maler.d)
     s = online.init_experts(maler)
-    p = online.Params(d, T, sigma, jitter=0.0, offset=False, width=0.0, maler=maler)
+    p = online.Params(
+        d=d,
+        T=T,
+        sigma=sigma,
+        jitter=0.0,
+        offset=False,
+        width=0.0,
+        maler=maler,
+    )
     X = rng.standard_normal((T, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     Y = np.where(rng.random(T) < 0.5 + 0.5 * X @ theta, 1.0, -1.0)
@@ -113,7 +123,9 @@ def learner_regret(maler, sigma: float, T: int, rng: np.random.Generator) -> np.
         best = X[t] @ theta - Y[t]
         energy = s.theta @ s.theta - theta @ theta
         gap = s.theta - theta
-        out[t] = ours**2 - best**2 - sigma**2 * energy, g @ gap, gap @ gap
+        out[t, 0] = ours**2 - best**2 - sigma**2 * energy
+        out[t, 1] = g @ gap
+        out[t, 2] = gap @ gap
         online.update_experts(maler, s, g)
     return out.cumsum(axis=0)
 
@@ -134,10 +146,9 @@ def oracle_loss(env, T: int, sigmas, rng: np.random.Generator) -> np.ndarray:
     noise_y = rng.standard_normal(T)
     loss = np.empty(len(sigmas))
     for i, sigma in enumerate(sigmas):
-        estimate = np.linalg.solve(
-            S,
-            (X[0, picks] + sigma * noise_x).T @ (y + sigma * noise_y) / T,
-        )
+        noisy_x = X[0, picks] + sigma * noise_x
+        noisy_y = y + sigma * noise_y
+        estimate = np.linalg.solve(S, noisy_x.T @ noisy_y / T)
         loss[i] = T * (mu[0].max() - mu[0, np.argmax(X[0] @ estimate)])
     return loss
 
@@ -172,17 +183,18 @@ def least_eigenvalues(policy, K: int, sizes, T: int, seed: int):
         runs.append(arms[played])
     least = {}
     for M in sizes:
-        groups = [
-            np.stack(runs[i : i + M], axis=1) for i in range(0, len(runs) - M + 1, M)
-        ]
-        # (T, d, d), from x (T, M, d)
-        second = (np.swapaxes(x, 1, 2) @ x / M for x in groups)
-        least[M] = np.array([np.linalg.eigvalsh(m)[:, 0] for m in second])
+        least[M] = []
+        for start in range(0, len(runs) - M + 1, M):
+            x = np.stack(runs[start : start + M], axis=1)  # (T, M, d)
+            second = np.swapaxes(x, 1, 2) @ x / M  # (T, d, d)
+            least[M].append(np.linalg.eigvalsh(second)[:, 0])
+        least[M] = np.array(least[M])
     return least
 
 
-# --- closed forms of the paper, at D = 1 and Delta = 0
-# -------------------------------------------
+# Closed forms of the paper, at D = 1 and Delta = 0
+
+NOISE = 0.5  # R of rewards in [0, 1]
 
 
 def theory_clip(sigma: float, T: int, failure: float) -> float:
@@ -197,7 +209,6 @@ def theory_width_and_clip(
     T: int,
     epsilon: float,
     delta: float,
-    noise: float = 0.5,
 ):
     """Algorithm 1 with OGD as the theory has it: {"width": Lemma 3.3's, "clip": Corollary
     C.1's}.
@@ -213,7 +224,7 @@ def theory_width_and_clip(
     log = np.log(T * T)
     scale = np.sqrt(np.log(1.0 / delta)) / epsilon
     M = online.regret_bound(online.maler_params("ogd", d, T, gradient=clip), T)
-    K = (noise + scale) ** 2 * log + scale**2 * log * 4.0 * T
+    K = (NOISE + scale) ** 2 * log + scale**2 * log * 4.0 * T
     return {"width": float(np.sqrt(M + K)), "clip": clip}
 
 
@@ -226,13 +237,12 @@ def strong_bounds(maler, mu: float, T: int, failure: float) -> tuple[float, floa
     G = maler.gradient
     D = maler.ball
     A = 2.0 * np.log(np.sqrt(3.0) * (0.5 * np.log2(T) + 3.0)) + 1.0 + np.log(T)
-    regret = (40.0 * G * D + 18.0 * G**2 / mu) * A + 32.0 * G**2 * np.log(
-        1.0 / failure
-    ) / mu
+    regret = (40.0 * G * D + 18.0 * G**2 / mu) * A
+    regret += 32.0 * G**2 * np.log(1.0 / failure) / mu
     return regret, 2.0 / mu * regret
 
 
-def display_3_6(d, T, epsilon, delta, lambda_min, noise=0.5, clip=None) -> float:
+def display_3_6(d, T, epsilon, delta, lambda_min, clip=None) -> float:
     """Corollary 3.6 before its last inequality, failure 1/T, its O at constant 1.
 
     H contains the bound G on gradients, clip(sigma) at the paper's noise (None: Corollary
@@ -242,5 +252,6 @@ def display_3_6(d, T, epsilon, delta, lambda_min, noise=0.5, clip=None) -> float
     G = theory_clip(sigma, T, 1.0 / T) if clip is None else clip(sigma)
     H = (G / lambda_min) ** 2 + G / lambda_min
     scale = np.sqrt(np.log(1.0 / delta)) / epsilon
-    width = (noise + scale) * np.sqrt(2.0 * np.log(T)) + np.log(T) * np.sqrt(H) * scale
+    width = (NOISE + scale) * np.sqrt(2.0 * np.log(T))
+    width += np.log(T) * np.sqrt(H) * scale
     return width * np.sqrt(d * T * np.log(T / d))

@@ -53,8 +53,7 @@ from companion.kernels.mechanisms import add_gaussian, clip_record
 from companion.kernels.ucb import optimistic_arm
 from companion.validate import LARGEST, need_choice, need_float, need_int, need_positive
 
-# --- calibration
-# --------------------------------------------------------------------------------
+# calibration
 
 
 def pair_noise(epsilon: float, delta: float, calibration: str, universe: str):
@@ -99,8 +98,7 @@ def conversion_width(maler, T: int, noise: float = 0.5, failure: float = 0.01) -
     return float(np.sqrt(2.0 + 2.0 * M + 32.0 * noise**2 * log))
 
 
-# --- Maler, or its convex expert alone
-# -----------------------------------------------------------
+# Maler, or its convex expert alone
 
 LEARNERS = ("maler", "ogd")
 # 1/2 min(1/(8 G_l D), 1), surrogates' bound G_l = 7/(50 D)
@@ -159,15 +157,17 @@ def init_experts(p: Maler) -> Experts:
     """State before the first gradient."""
     n = p.n
     d = p.d
-    vectors = np.zeros(d), np.zeros((n, d)), np.zeros((n, d))
-    squares = np.zeros((n, d, d)), np.zeros((n, d, d)), np.zeros((d + 3, d))
     s = Experts(
-        np.zeros(1, np.int64),
-        np.zeros(d),
-        np.zeros(n),
-        np.zeros(2 * n + 1),
-        *vectors,
-        *squares,
+        t=np.zeros(1, np.int64),
+        theta=np.zeros(d),
+        rates=np.zeros(n),
+        log_w=np.zeros(2 * n + 1),
+        convex=np.zeros(d),
+        strong=np.zeros((n, d)),
+        newton=np.zeros((n, d)),
+        S=np.zeros((n, d, d)),
+        S_inv=np.zeros((n, d, d)),
+        work=np.zeros((d + 3, d)),
     )
     reset_experts(p, s)
     return s
@@ -301,8 +301,7 @@ def predict(p, s):
         s.theta[j] /= total
 
 
-# --- Algorithm 1
-# --------------------------------------------------------------------------------
+# Algorithm 1
 
 
 class Params(NamedTuple):
@@ -427,16 +426,13 @@ def online_linucb(
     d : dimension of a context, in [1, 10,000].
     T : horizon in rounds, at least 1.
     epsilon, delta : budget of a user's record; epsilon in (0, inf], delta in (0, 1).
-    epsilon = inf
-        gives the non-private Algorithm 4.
+        epsilon = inf gives the non-private Algorithm 4.
     calibration : "corrected" or "paper", see the module.
     universe : "ball" (||x|| <= 1, |y| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= y
-    <= 1);
-        records outside are clipped into it and counted in `State.clipped`.
+        <= 1); records outside are clipped into it and counted in `State.clipped`.
     learner : "maler" or "ogd".
     width : radius beta >= 0 of the ellipsoid; None: `practical_width`, or Theorem A.2's
-    without
-        noise.
+        without noise.
     clip : bound G > 0 on gradients; None: `practical_clip`.
     jitter : Delta^2 >= 0, variance of the extra perturbation of x.
     ball : D in [1e-30, 1e30], the radius within which predictions stay.

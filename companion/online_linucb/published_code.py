@@ -5,23 +5,19 @@ copies.
 
 Its departures from the published mechanisms are kept:
 1. contexts have norm sqrt2 (x = (v, 1), ||v|| = 1), the noise is scaled as if they had
-norm 1; the
-   first d arms are replaced by e_i + e_d (i < d) and e_d;
+   norm 1; the first d arms are replaced by e_i + e_d (i < d) and e_d;
 2. the two statistics x x' and r x are each noised with the full budget, and the Gaussian
-scale
-   lacks its factor sqrt2;
+   scale lacks its factor sqrt2;
 3. "JDP" draws floor(ln T) + 1 noise matrices once and adds the first floor(ln(1 + t)) + 1
-of them
-   to the exact statistics: a natural logarithm where a binary tree has log2, and noise
-   that stays the same between two changes, so that two consecutive releases differ by one
-   user's exact data;
+   of them to the exact statistics: a natural logarithm where a binary tree has log2, and
+   noise that stays the same between two changes, so that two consecutive releases differ
+   by one user's exact data;
 4. "SDP vector": users draw Bin(floor(b), 1/4) noise, the analyser subtracts b/4 as if it
-were
-   Bin(b, 1/4);
+   were Bin(b, 1/4);
 5. the width is the same for every noise, and NaN widths (indefinite matrices) are chosen
-first. No guarantee is attached to 3 and 4; that of the others is computed for the
-statistics' sensitivity
-2 sqrt3 at norm sqrt2.
+   first.
+No guarantee is attached to 3 and 4; that of the others is computed for the statistics'
+sensitivity 2 sqrt3 at norm sqrt2.
 """
 
 import math
@@ -93,24 +89,29 @@ class Arms(NamedTuple):
             draw_arm(rng, True, 1.0, arms[k])
         arms[:d] = np.sqrt(0.5) * np.eye(d)[d - 1]
         arms[: d - 1] += np.sqrt(0.5) * np.eye(d)[: d - 1]
-        yield from filled_blocks(
-            fill,
-            (theta, True, 1.0, False, 1, 0.0),
-            K,
-            d,
-            T,
-            rng,
-            arms,
-        )
+        offset = True
+        shrink = 1.0
+        fresh = False
+        bernoulli = 1
+        noise = 0.0
+        law = (theta, offset, shrink, fresh, bernoulli, noise)
+        yield from filled_blocks(fill, law, K, d, T, rng, arms)
 
 
 def init(p: Params) -> State:
     """State before the first round; round 0 has a model without data."""
     d = p.d
     levels = int(np.log(p.T)) + 1
-    noise = np.zeros((levels, d, d)), np.zeros((levels, d))
-    model = np.eye(d) / p.ridge, np.zeros(d), np.zeros((2 * d + 2, d))
-    return State(np.zeros(1, np.int64), np.zeros((d, d)), np.zeros(d), *noise, *model)
+    return State(
+        t=np.zeros(1, np.int64),
+        G=np.zeros((d, d)),
+        b=np.zeros(d),
+        noise_G=np.zeros((levels, d, d)),
+        noise_b=np.zeros((levels, d)),
+        V_inv=np.eye(d) / p.ridge,
+        theta=np.zeros(d),
+        work=np.zeros((2 * d + 2, d)),
+    )
 
 
 @jit
@@ -232,6 +233,24 @@ def scales(kind: str, d: int, T: int, epsilon: float, delta: float, batch: int):
     return sigma, gamma, g, b
 
 
+MODELS = {
+    "LDP": "local",
+    "JDP": "joint",
+    "SDP (amplification)": "shuffle",
+    "SDP (vector)": "shuffle",
+}
+
+
+def true_epsilon(kind: str, sigma: float, delta: float) -> float:
+    """What the noise of one of KINDS gives; departures 3 and 4 guarantee nothing.
+
+    What is private by itself stays so behind a shuffler.
+    """
+    if kind in ("LDP", "SDP (amplification)"):
+        return privacy.gaussian_epsilon(delta, sigma, SENSITIVITY)
+    return np.inf
+
+
 def baseline(
     kind: str,
     d: int,
@@ -267,29 +286,16 @@ def baseline(
         ridge=ridge,
         width=width,
     )
-    model = {"LinUCB": "none", "LDP": "local", "JDP": "joint"}.get(kind, "shuffle")
-    if model == "none":
-        return Policy(
-            name=kind,
-            params=p,
-            init=init,
-            select=select,
-            update=update,
-            play=play,
-            guarantee=NO_PRIVACY,
+    guarantee = NO_PRIVACY
+    if kind != "LinUCB":
+        guarantee = Guarantee(
+            model=MODELS[kind],
+            epsilon=true_epsilon(kind, sigma, delta),
+            delta=delta,
+            neighbours=REPLACE_RECORD,
+            unit="user",
+            claimed=(epsilon, delta),
         )
-    # What is private by itself stays so behind a shuffler; departures 3 and 4 guarantee
-    # nothing.
-    local = kind in ("LDP", "SDP (amplification)")
-    true = privacy.gaussian_epsilon(delta, sigma, SENSITIVITY) if local else np.inf
-    guarantee = Guarantee(
-        model=model,
-        epsilon=true,
-        delta=delta,
-        neighbours=REPLACE_RECORD,
-        unit="user",
-        claimed=(epsilon, delta),
-    )
     return Policy(
         name=kind,
         params=p,

@@ -41,36 +41,44 @@ def fit_counts(env, policy, T: int, seeds, executor=None) -> FitCounts:
 
     Raises AssertionError if a run makes more fits than its ledger pays for.
     """
-    runs = parallel_map(
-        _fit_counts,
-        [(env, policy, T, s) for s in need_seeds(seeds)],
-        executor,
+    jobs = [(env, policy, T, s) for s in need_seeds(seeds)]
+    regrets, fits, explored, firsts = zip(
+        *parallel_map(_fit_counts, jobs, executor), strict=True
     )
-    found = FitCounts(*map(np.array, zip(*runs, strict=True)))
-    p = policy.params
-    assert (found.fits <= [p.fit_o.cutoff, p.fit_tau.cutoff]).all(), (
-        "more fits than were paid for"
+    runs = FitCounts(
+        regret=np.array(regrets),
+        fits=np.array(fits),
+        explored=np.array(explored),
+        first_fit=np.array(firsts),
     )
-    return found
+    paid = [policy.params.fit_o.cutoff, policy.params.fit_tau.cutoff]
+    assert (runs.fits <= paid).all(), "more fits than were paid for"
+    return runs
 
 
 def _fit_counts(env, policy, T, seed):
+    """One run, in pieces of 50 rounds, after which the number of fits is read."""
     state = policy.init(policy.params)
     rng = stream(seed, policy.name)
     gaps = []
     first = T + 1
+    rounds = 0
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
-        for cut in (slice(begin, begin + 50) for begin in range(0, len(X), 50)):
-            arms = np.empty(len(X[cut]), np.int64)
-            policy.play(policy.params, state, X[cut], R[cut], rng, arms)
+        for begin in range(0, len(X), 50):
+            piece = slice(begin, begin + 50)
+            arms = np.empty(len(X[piece]), np.int64)
+            policy.play(policy.params, state, X[piece], R[piece], rng, arms)
             if state.fits[1] > 0:
-                first = min(first, sum(map(len, gaps)) + 1)
-            gaps.append(mu[cut].max(axis=1) - mu[cut][np.arange(len(arms)), arms])
-    return np.concatenate(gaps).sum(), state.fits.copy(), state.explored.sum(), first
+                first = min(first, rounds + 1)
+            means_there = mu[piece]
+            played = means_there[np.arange(len(arms)), arms]
+            gaps.append(means_there.max(axis=1) - played)
+            rounds += len(arms)
+    regret = np.concatenate(gaps).sum()
+    return regret, state.fits.copy(), state.explored.sum(), first
 
 
-# --- the paper's line-ups
-# -----------------------------------------------------------------------
+# --- the paper's line-ups --------------------------------------------------------------
 
 
 def lineup(d: int, T: int, delta: float, choices, **model):
@@ -78,23 +86,17 @@ def lineup(d: int, T: int, delta: float, choices, **model):
 
     Raises AssertionError if one spends more than its epsilon.
     """
-    policies = [
-        joint_glm(d, T, epsilon=e, delta=delta, preset=name, **model)
-        for name, e in choices
-    ]
-    spent = [p.guarantee.epsilon for p in policies]
-    assert all(s <= e * (1 + 1e-9) for s, (_, e) in zip(spent, choices, strict=True)), (
-        spent
-    )
-    budgets = ["no noise" if e == math.inf else f"ε = {e:g}" for _, e in choices]
-    names = [
-        f"{name}, {budget}" for (name, _), budget in zip(choices, budgets, strict=True)
-    ]
-    return [p.renamed(name) for p, name in zip(policies, names, strict=True)]
+    policies = []
+    for name, e in choices:
+        policy = joint_glm(d, T, epsilon=e, delta=delta, preset=name, **model)
+        spent = policy.guarantee.epsilon
+        assert spent <= e * (1 + 1e-9), f"{name} spends {spent} of {e}"
+        budget = "no noise" if e == math.inf else f"ε = {e:g}"
+        policies.append(policy.renamed(f"{name}, {budget}"))
+    return policies
 
 
-# --- what the widths of ShuffleGLM cover
-# --------------------------------------------------------
+# --- what the widths of ShuffleGLM cover -----------------------------------------------
 
 
 class Coverage(NamedTuple):
@@ -115,21 +117,25 @@ def coverage(env, policy, T: int, seeds, fresh=400, executor=None) -> Coverage:
     """`Coverage` of a ShuffleGLM in a `World`, a run per seed, on the streams of
     `simulate`."""
     jobs = [(env, policy, T, s, fresh) for s in need_seeds(seeds)]
+    inside, too_heavy, excess, alive, lost = zip(
+        *parallel_map(_coverage, jobs, executor), strict=True
+    )
     return Coverage(
-        *map(np.array, zip(*parallel_map(_coverage, jobs, executor), strict=True))
+        inside=np.array(inside),
+        too_heavy=np.array(too_heavy),
+        excess=np.array(excess),
+        alive=np.array(alive),
+        lost=np.array(lost),
     )
 
 
 def _coverage(env, policy, T, seed, fresh):
-    # what `blocks` draws first
     p = policy.params
-    theta = env.theta(stream(seed, "environment"))
+    theta = env.theta(stream(seed, "environment"))  # what `blocks` draws first
     _, s, *_ = next(trace(env, policy, T, seed, int(p.ends[-2])))
     X = env.arms(stream(seed, "fresh"), fresh)
     true = X @ theta
-    widths = p.widths[:, None, None] * np.sqrt(
-        np.einsum("nki,jil,nkl->jnk", X, s.V_inv[:-1], X)
-    )
+    widths = form_roots(X, s.V_inv[:-1]) * p.widths[:, None, None]
     scores = np.einsum("nki,ji->jnk", X, s.theta[:-1])
     alive = np.ones(true.shape, bool)
     left = []
@@ -137,25 +143,33 @@ def _coverage(env, policy, T, seed, fresh):
         low = np.where(alive, score - width, -np.inf).max(axis=1, keepdims=True)
         alive &= score + width >= low
         left.append(alive.sum(axis=1).mean())
-    lost = ~np.take_along_axis(alive, true.argmax(axis=1)[:, None], axis=1)
-
-    def weights(z, doubt):
-        down = np.exp(-np.minimum(2.0 * p.theta_bound, doubt))
-        return np.minimum(slopes(p.link, z) * down, p.caps[1])
-
-    heavy = weights(scores[0], widths[0]) > slopes(p.link, true) * (1 + 1e-12)
+    best = true.argmax(axis=1)
+    lost = ~alive[np.arange(len(best)), best]
+    heavy = capped_slopes(p, scores[0], widths[0]) > slopes(p.link, true) * (1 + 1e-12)
     excess = np.nan
     if len(p.ends) > 2:  # the rows of the last batch that was read are still there
         rows = s.X[: p.ends[-2] - p.ends[-3]]
-        doubt = p.widths[0] * np.sqrt(np.einsum("ni,il,nl->n", rows, s.V_inv[0], rows))
-        c = slopes(p.link, rows @ theta) - weights(rows @ s.theta[0], doubt)
-        excess = np.linalg.eigvalsh((rows.T * c) @ rows)[0] / p.ridge[-1]
+        doubt = form_roots(rows[:, None], s.V_inv[:1])[0, :, 0] * p.widths[0]
+        weights = capped_slopes(p, rows @ s.theta[0], doubt)
+        more = slopes(p.link, rows @ theta) - weights
+        excess = np.linalg.eigvalsh((rows.T * more) @ rows)[0] / p.ridge[-1]
     inside = (np.abs(scores - true) <= widths).mean(axis=(1, 2))
     return inside, heavy.mean(), excess, np.array(left), lost.mean()
 
 
-# --- Table 2: RS-GLinUCB as its public program ran it
-# -------------------------------------------
+def form_roots(X, matrices):
+    """sqrt(x' A x), (m, n, K), of the arms of X (n, K, d) for matrices A (m, d, d)."""
+    return np.sqrt(np.einsum("nki,jil,nkl->jnk", X, matrices, X))
+
+
+def capped_slopes(p, scores, doubt):
+    """Weights of ShuffleGLM: the slope at a score, less what a doubt of this size may
+    take off it, at most the cap."""
+    least = np.exp(-np.minimum(2.0 * p.theta_bound, doubt))
+    return np.minimum(slopes(p.link, scores) * least, p.caps[1])
+
+
+# --- Table 2: RS-GLinUCB as its public program ran it ----------------------------------
 #
 # The matrix at the last fit is the *same array* as the running one, which is updated in
 # place, so det H never exceeds 1.5 det H again.  The second estimate is fitted exactly
@@ -195,12 +209,7 @@ def aliased(policy):
     return policy._replace(name="RS-GLinUCB, as run", play=None, select=aliased_select)
 
 
-# --- what attacks find of the printed and of the corrected rule
-# ---------------------------------
-
-
-# --- the terms into which the proof of Theorem 6.2 splits regret (Theorem K.1, M.1, P.1,
-# Q.2) ---
+# --- the terms into which the proof of Theorem 6.2 splits regret (K.1, M.1, P.1, Q.2) --
 
 
 def proof_terms(env, policy, T: int, seeds, executor=None):
@@ -211,53 +220,46 @@ def proof_terms(env, policy, T: int, seeds, executor=None):
     after it; both elliptical potentials, without noise, beside 2 d log(1 + n L/(d ridge))
     for n rounds and weights up to L; the share of weights above the slope at theta*.
     """
-    rows = parallel_map(
-        _proof_terms,
-        [(env, policy, T, s) for s in need_seeds(seeds)],
-        executor,
-    )
-    found = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    jobs = [(env, policy, T, s) for s in need_seeds(seeds)]
+    runs = parallel_map(_proof_terms, jobs, executor)
+    terms = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
     for side in "VH":
-        assert found[f"potential of {side}"] <= found[f"bound {side}"], "Lemma P.1"
-    return found
+        assert terms[f"potential of {side}"] <= terms[f"bound {side}"], "Lemma P.1"
+    return terms
 
 
 def _proof_terms(env, policy, T, seed):
-    # what `blocks` draws first
     p = policy.params
-    theta = env.theta(stream(seed, "environment"))
+    theta = env.theta(stream(seed, "environment"))  # what `blocks` draws first
     gaps = np.empty(T)
     fitted = np.empty(T, bool)
     theta_o = np.empty((T, p.d))
     for t, s, _, mu, arms in trace(env, policy, T, seed, 1):
         gaps[t - 1] = mu[0].max() - mu[0, arms[0]]
-        fitted[t - 1], theta_o[t - 1] = s.fits[1] > 0, s.theta_o
+        fitted[t - 1] = s.fits[1] > 0
+        theta_o[t - 1] = s.theta_o
     x = s.X[:T]
     wide = s.explored[:T] == 1
     weights = np.vectorize(joint.leaf_weight)(p.link, (x * theta_o).sum(axis=1))
-    weighted = np.sqrt(weights[~wide])[:, None] * x[~wide]
     above = weights / slopes(p.link, x @ theta) > 1 + 1e-12
-    top = (
-        2.0
-        * p.d
-        * np.log1p(
-            [
-                wide.sum() / (p.d * p.ridge_v),
-                (~wide).sum() * joint.leaf_weight(p.link, 0.0) / (p.d * p.ridge_h),
-            ]
-        )
-    )
+    weighted = np.sqrt(weights[~wide])[:, None] * x[~wide]
+    top = joint.leaf_weight(p.link, 0.0)
     return {
         "explored": wide.sum(),
         "regret exploring": gaps[wide].sum(),
         "before the first fit": gaps[~wide & ~fitted].sum(),
         "after it": gaps[~wide & fitted].sum(),
         "potential of V": potential(x[wide], p.ridge_v),
-        "bound V": top[0],
+        "bound V": potential_bound(wide.sum(), p.d, p.ridge_v, 1.0),
         "potential of H": potential(weighted, p.ridge_h),
-        "bound H": top[1],
+        "bound H": potential_bound((~wide).sum(), p.d, p.ridge_h, top),
         "weights above the slope": np.mean(above[~wide]),
     }
+
+
+def potential_bound(n, d, ridge, weight):
+    """Lemma P.1: the largest potential of n rounds of at most this weight."""
+    return 2.0 * d * np.log1p(n * weight / (d * ridge))
 
 
 def potential(rows: np.ndarray, ridge: float) -> float:
@@ -272,8 +274,7 @@ def potential(rows: np.ndarray, ridge: float) -> float:
     return total
 
 
-# --- Lemma S.1: how far a fit is from theta* if its loss is nu above the least one
-# --------------
+# --- Lemma S.1: how far a fit is from theta* if its loss is nu above the least one -----
 #
 # The loss is L(theta) = sum of b(x'theta) - r x'theta, plus (ridge/2) ||theta||^2, for
 # logistic rewards (R = 1), so that g(theta) = sum of mean x + ridge theta and H* its
@@ -291,45 +292,43 @@ def fits_with_excess(n: int, d: int, norm, ridge: float, excesses, runs, seed: i
     distance from the minimiser in the same norm.
     """
     rng = np.random.default_rng([seed, 7])
-    found = [_fits(n, d, norm, ridge, excesses, rng) for _ in range(runs)]
-    share, moved = (np.array(part) for part in zip(*found, strict=True))
-    return share, moved
+    pairs = [_fits(n, d, norm, ridge, excesses, rng) for _ in range(runs)]
+    shares, moves = zip(*pairs, strict=True)
+    return np.array(shares), np.array(moves)
 
 
 def _fits(n, d, norm, ridge, excesses, rng):
-    X, true, way = (rng.standard_normal((k, d)) for k in (n, 1, 1))
+    X = rng.standard_normal((n, d))
+    true = rng.standard_normal(d)
+    direction = rng.standard_normal(d)
     # uniform in the ball
     X *= (rng.random(n) ** (1.0 / d) / np.linalg.norm(X, axis=1))[:, None]
-    true = norm * true[0] / np.linalg.norm(true)
-    way = way[0] / np.linalg.norm(way)
+    true = norm * true / np.linalg.norm(true)
+    direction /= np.linalg.norm(direction)
     r = (rng.random(n) < means(LOGISTIC, X @ true)).astype(float)
     best = np.zeros(d)
     fit(LOGISTIC, X, r, n, 0.5 * ridge, 1e-20, best, work_for(d))
 
     def loss(s):  # at s from the minimiser
-        return objective(LOGISTIC, X, r, n, 0.5 * ridge, best + s * way)
+        return objective(LOGISTIC, X, r, n, 0.5 * ridge, best + s * direction)
 
     H = (X.T * slopes(LOGISTIC, X @ true)) @ X + ridge * np.eye(d)
-    gap = X.T @ (means(LOGISTIC, X @ best) - means(LOGISTIC, X @ true)) + ridge * (
-        best - true
-    )
+    difference = means(LOGISTIC, X @ best) - means(LOGISTIC, X @ true)
+    gap = X.T @ difference + ridge * (best - true)
     gamma = np.sqrt(gap @ np.linalg.solve(H, gap))
-    share = []
-    moved = []
+    shares = []
+    moves = []
     for nu in excesses:
-        far = brentq(lambda s, nu=nu: loss(s) - loss(0.0) - nu, 0.0, 1e4)
-        off = best + far * way - true
+        s = brentq(lambda s, nu=nu: loss(s) - loss(0.0) - nu, 0.0, 1e4)
+        off = best + s * direction - true
         c = 2.0 + np.abs(X @ off).max()
-        bound = c * (gamma + np.sqrt(nu)) + np.sqrt(
-            c * (gamma**2 / np.sqrt(ridge) + gamma)
-        )
-        share.append(np.sqrt(off @ H @ off) / bound)
-        moved.append(far * np.sqrt(way @ H @ way))
-    return share, moved
+        tail = np.sqrt(c * (gamma**2 / np.sqrt(ridge) + gamma))
+        shares.append(np.sqrt(off @ H @ off) / (c * (gamma + np.sqrt(nu)) + tail))
+        moves.append(s * np.sqrt(direction @ H @ direction))
+    return shares, moves
 
 
-# --- two parts of Algorithm 2 on their own: the printed optimiser, and both switching
-# rules -----
+# --- two parts of Algorithm 2: the printed optimiser, and the switching rule -----------
 
 
 def mean_loss(X, r, theta):
@@ -341,11 +340,12 @@ def mean_loss(X, r, theta):
 def descent(X, r, sigma: float, steps: int, eta: float, radius: float, rng):
     """(mean, last) iterate, each (reps, d), of steps of length eta from 0 on `mean_loss`,
     projected on a ball; every gradient has noise N(0, sigma^2)."""
-    theta, total = np.zeros((2, len(X), X.shape[2]))
+    theta = np.zeros((len(X), X.shape[2]))
+    total = np.zeros(theta.shape)
     for _ in range(steps):
         total += theta
-        excess = 1.0 / (1.0 + np.exp(-np.einsum("knd,kd->kn", X, theta))) - r
-        g = np.einsum("kn,knd->kd", excess, X) / X.shape[1]
+        chance = 1.0 / (1.0 + np.exp(-np.einsum("knd,kd->kn", X, theta)))
+        g = np.einsum("kn,knd->kd", chance - r, X) / X.shape[1]
         theta = theta - eta * (g + sigma * rng.standard_normal(theta.shape))
         size = np.linalg.norm(theta, axis=1, keepdims=True)
         theta *= np.minimum(1.0, radius / np.maximum(size, 1e-300))
@@ -368,7 +368,8 @@ def excess_losses(cases, reps: int, seed: int, failure: float = 0.02) -> np.ndar
     for n, rho in cases:
         X = rng.standard_normal((reps, n, 3))
         X /= np.linalg.norm(X, axis=2, keepdims=True)
-        r = (rng.random((reps, n)) < 1.0 / (1.0 + np.exp(-X @ theta))).astype(float)
+        chance = 1.0 / (1.0 + np.exp(-X @ theta))
+        r = (rng.random((reps, n)) < chance).astype(float)
         steps = max(1, round((n * n * rho + math.log(1.0 / failure)) / 3))
         sigma = math.sqrt(2.0 * steps / (n * n * rho))
         eta = 2.0 * radius / math.sqrt(steps)
@@ -389,20 +390,19 @@ def axis_switches(
     """Noise-free switches of the directional rule where contexts are unit vectors of this
     weight:
     each axis for T/d rounds on end if blocks, else all in turn."""
-    # the matrix is diagonal
-    made = 0
-    total = np.zeros(d)
+    switches = 0
+    total = np.zeros(d)  # of the diagonal; the matrix has no other entries
     last = np.full(d, ridge)
-    for axis in np.arange(T) * d // T if blocks else np.arange(T) % d:
+    for t in range(T):
+        axis = t * d // T if blocks else t % d
         total[axis] += weight
         if ridge + total[axis] >= growth * last[axis]:
-            made = made + 1
+            switches += 1
             last = ridge + total
-    return made
+    return switches
 
 
-# --- closed forms: (50) to (52) and Section J.1, Lemmas P.4 and U.4, (6) and (122)
-# --------------
+# --- closed forms: (50) to (52) and Section J.1, Lemmas P.4 and U.4, (6) and (122) -----
 
 
 def printed_ridge(*, d, T, epsilon, delta, failure, kappa_star) -> float:
@@ -454,9 +454,8 @@ def first_batch(
 ) -> float:
     """B_1 of (6): (sqrt(kappa) e^(3S) d^2 gamma^2 alpha/S)^(2/3)."""
     S = theta_bound
-    return (math.sqrt(kappa) * math.exp(3.0 * S) * d * d * gamma**2 * alpha / S) ** (
-        2.0 / 3.0
-    )
+    base = math.sqrt(kappa) * math.exp(3.0 * S) * d * d * gamma**2 * alpha / S
+    return base ** (2.0 / 3.0)
 
 
 def composed(epsilon: float, delta: float, iterations: int) -> float:
@@ -468,7 +467,8 @@ def composed(epsilon: float, delta: float, iterations: int) -> float:
     """
     N = iterations
     e0 = epsilon / (2.0 * math.sqrt(2.0 * N * math.log(1.0 / delta)))
-    return N * e0 * math.expm1(e0) + e0 * math.sqrt(2.0 * N * math.log((N + 1) / delta))
+    slack = math.log((N + 1) / delta)
+    return N * e0 * math.expm1(e0) + e0 * math.sqrt(2.0 * N * slack)
 
 
 def count2(d: int, T: int) -> float:

@@ -51,8 +51,7 @@ from companion.validate import (
     need_probability,
 )
 
-# --- hyper-parameters
-# ---------------------------------------------------------------------------
+# --- hyper-parameters ------------------------------------------------------------------
 
 
 class Preset(NamedTuple):
@@ -91,32 +90,39 @@ PRESETS = {
 }
 
 
-def need_preset(preset, **changes) -> Preset:
-    """The `Preset` of this name, or the one given, with these changes; None changes
-    nothing.
+def need_preset(preset, calibration=None, width=None) -> Preset:
+    """The `Preset` of this name, or the one given, with another calibration or width if
+    one is given.
 
     Raises ValueError by field on values out of range: a_v, a_h, width >= 0; gamma,
     penalty > 0; steps and cutoffs in [1, 10_000]; share in (0, 1); calibration one of
     `CALIBRATIONS`.
     """
-    named = not isinstance(preset, Preset)
-    q = PRESETS[need_choice("preset", preset, tuple(PRESETS))] if named else preset
-    q = q._replace(
-        **{name: value for name, value in changes.items() if value is not None}
+    q = preset
+    if not isinstance(preset, Preset):
+        q = PRESETS[need_choice("preset", preset, tuple(PRESETS))]
+    if calibration is not None:
+        q = q._replace(calibration=calibration)
+    if width is not None:
+        q = q._replace(width=width)
+    return Preset(
+        calibration=need_choice("calibration", q.calibration, CALIBRATIONS),
+        a_h=need_float("a_h", q.a_h, 0.0),
+        a_v=need_float("a_v", q.a_v, 0.0),
+        width=need_float("width", q.width, 0.0),
+        gamma=need_positive("gamma", q.gamma),
+        steps_o=need_int("steps_o", q.steps_o, 1, 10_000),
+        steps_tau=need_int("steps_tau", q.steps_tau, 1, 10_000),
+        cutoff_o=need_int("cutoff_o", q.cutoff_o, 1, 10_000),
+        cutoff_tau=need_int("cutoff_tau", q.cutoff_tau, 1, 10_000),
+        penalty=need_positive("penalty", q.penalty),
+        share=need_probability("share", q.share),
     )
-    need_choice("calibration", q.calibration, CALIBRATIONS)
-    scales = {n: need_float(n, getattr(q, n), 0.0) for n in ("a_v", "a_h", "width")}
-    counts = ("steps_o", "steps_tau", "cutoff_o", "cutoff_tau")
-    counts = {n: need_int(n, getattr(q, n), 1, 10_000) for n in counts}
-    positive = {n: need_positive(n, getattr(q, n)) for n in ("gamma", "penalty")}
-    share = need_probability("share", q.share)
-    return q._replace(**scales, **counts, **positive, share=share)
 
 
-# --- accounting: releases with a total rho are as private as one Gaussian release
-# ---------------
+# --- accounting: releases with a total rho are as private as one Gaussian release ------
 
-CALIBRATIONS = ("corrected", "rdp", "thirds", "paper")
+CALIBRATIONS = ("corrected", "rdp", "paper")
 SENSITIVITY = 2.0  # of the sum of gradients, to replacing one user
 
 
@@ -140,11 +146,9 @@ def exact_epsilon(rho: float, delta: float) -> float:
     """Exact epsilon at delta of Gaussian releases with this total rho >= 0 (Dong, Roth
     and Su 2022, Corollary 3.3)."""
     rho = need_float("rho", rho, 0.0, allow_inf=True)
-    if rho == math.inf:
-        return math.inf
-    return (
-        privacy.gaussian_epsilon(delta, 1.0, math.sqrt(2.0 * rho)) if rho > 0.0 else 0.0
-    )
+    if rho == 0.0 or rho == math.inf:
+        return rho
+    return privacy.gaussian_epsilon(delta, 1.0, math.sqrt(2.0 * rho))
 
 
 def simple_rho(epsilon: float, delta: float) -> float:
@@ -177,9 +181,8 @@ def rho_budget(epsilon: float, delta: float, calibration: str, share: float = 0.
     delta).
 
     epsilon in (0, inf), delta in (0, 1).  calibration "paper": the closed forms,
-    epsilon^2/(144 log(3/delta)) and epsilon^2/(144 log(8/delta)); "thirds": `simple_rho`
-    at (epsilon/3, delta/3) for each, as the paper composes; the others divide one total,
-    of which the trees get `share`:
+    epsilon^2/(144 log(3/delta)) and epsilon^2/(144 log(8/delta)); the others divide one
+    total, of which the trees get `share`:
     "corrected" that at which `combined_rho` is exact, "rdp" the sum of both that the best
     Renyi order allows, which the paper's remark on its simulations names.  Raises
     ValueError on anything else.
@@ -189,22 +192,15 @@ def rho_budget(epsilon: float, delta: float, calibration: str, share: float = 0.
     if calibration == "paper":
         scale = epsilon**2 / 144.0
         return scale / math.log(3.0 / delta), scale / math.log(8.0 / delta)
-    if calibration == "thirds":
-        rho = simple_rho(epsilon / 3.0, delta / 3.0)
-        return rho, rho
     if calibration == "corrected":
-        rho = (
-            0.5
-            / privacy.gaussian_scale(epsilon, delta) ** 2
-            / combined_rho(share, 1.0 - share)
-        )
+        total = 0.5 / privacy.gaussian_scale(epsilon, delta) ** 2
+        rho = total / combined_rho(share, 1.0 - share)
     else:
         rho = privacy.zcdp_rho(epsilon, delta)
     return share * rho, (1.0 - share) * rho
 
 
-# --- parameters, and the noise that a budget needs
-# ----------------------------------------------
+# --- parameters, and the noise that a budget needs -------------------------------------
 
 GROWTH = 2.0  # of a released matrix between two fits, in the order of matrices
 FALSE_FIT = 0.01  # chance that noise alone lets tr V grow by the guard, once in T rounds
@@ -258,62 +254,26 @@ def ledgers(p: Params) -> dict[str, list[Release]]:
     m = tree_levels(p.T)
     root = math.sqrt(2.0)
     top = leaf_weight(p.link, 0.0)
-    n_o, n_tau = (q.cutoff * q.steps for q in (p.fit_o, p.fit_tau))
+    n_o = p.fit_o.cutoff * p.fit_o.steps
+    n_tau = p.fit_tau.cutoff * p.fit_tau.steps
+
+    def tree_v(sensitivity):
+        return Release("nodes of tree V", m, sensitivity, p.sigma_v)
+
+    def tree_h(sensitivity):
+        return Release("nodes of tree H", m, sensitivity, p.sigma_h)
+
+    def fit_o(sensitivity):
+        return Release("gradients, explored", n_o, sensitivity, p.fit_o.sigma)
+
+    def fit_tau(sensitivity):
+        return Release("gradients, exploited", n_tau, sensitivity, p.fit_tau.sigma)
+
+    half = 0.5 * SENSITIVITY
     return {
-        "explores": [
-            Release(
-                name="nodes of tree V",
-                times=m,
-                sensitivity=root,
-                sigma=p.sigma_v,
-            ),
-            Release(
-                name="gradients, explored",
-                times=n_o,
-                sensitivity=SENSITIVITY,
-                sigma=p.fit_o.sigma,
-            ),
-        ],
-        "exploits": [
-            Release(
-                name="nodes of tree H",
-                times=m,
-                sensitivity=root * top,
-                sigma=p.sigma_h,
-            ),
-            Release(
-                name="gradients, exploited",
-                times=n_tau,
-                sensitivity=SENSITIVITY,
-                sigma=p.fit_tau.sigma,
-            ),
-        ],
-        "changes sides": [
-            Release(
-                name="nodes of tree V",
-                times=m,
-                sensitivity=1.0,
-                sigma=p.sigma_v,
-            ),
-            Release(
-                name="nodes of tree H",
-                times=m,
-                sensitivity=top,
-                sigma=p.sigma_h,
-            ),
-            Release(
-                name="gradients, explored",
-                times=n_o,
-                sensitivity=0.5 * SENSITIVITY,
-                sigma=p.fit_o.sigma,
-            ),
-            Release(
-                name="gradients, exploited",
-                times=n_tau,
-                sensitivity=0.5 * SENSITIVITY,
-                sigma=p.fit_tau.sigma,
-            ),
-        ],
+        "explores": [tree_v(root), fit_o(SENSITIVITY)],
+        "exploits": [tree_h(root * top), fit_tau(SENSITIVITY)],
+        "changes sides": [tree_v(1.0), tree_h(top), fit_o(half), fit_tau(half)],
     }
 
 
@@ -322,11 +282,12 @@ def total_rho(p: Params) -> float:
     fit."""
     if p.sigma_v == 0.0:
         return math.inf
-    found = ledgers(p)
-    same_side = [
-        combined_rho(*(r.rho for r in found[who])) for who in ("explores", "exploits")
-    ]
-    return max(*same_side, math.fsum(r.rho for r in found["changes sides"]))
+    users = ledgers(p)
+    worst = math.fsum(release.rho for release in users["changes sides"])
+    for side in ("explores", "exploits"):
+        nodes, gradients = users[side]
+        worst = max(worst, combined_rho(nodes.rho, gradients.rho))
+    return worst
 
 
 def noise_scales(epsilon: float, delta: float, T: int, link: int, q: Preset):
@@ -336,9 +297,10 @@ def noise_scales(epsilon: float, delta: float, T: int, link: int, q: Preset):
         return 0.0, 0.0, 0.0, 0.0
     rho_tree, rho_fits = rho_budget(epsilon, delta, q.calibration, q.share)
     sigma_v = math.sqrt(tree_levels(T) / rho_tree)
-    counts = q.cutoff_o * q.steps_o, q.cutoff_tau * q.steps_tau
-    o, tau = (SENSITIVITY * math.sqrt(n / (2.0 * rho_fits)) for n in counts)
-    return sigma_v, sigma_v * leaf_weight(link, 0.0), o, tau
+    sigma_h = sigma_v * leaf_weight(link, 0.0)
+    sigma_o = SENSITIVITY * math.sqrt(q.cutoff_o * q.steps_o / (2.0 * rho_fits))
+    sigma_tau = SENSITIVITY * math.sqrt(q.cutoff_tau * q.steps_tau / (2.0 * rho_fits))
+    return sigma_v, sigma_h, sigma_o, sigma_tau
 
 
 def guard(d: int, T: int, worst: float) -> float:
@@ -355,8 +317,7 @@ def guard(d: int, T: int, worst: float) -> float:
     return math.sqrt(2.0 * math.log(T / FALSE_FIT) * d) * worst
 
 
-# --- what is remembered
-# -------------------------------------------------------------------------
+# --- what is remembered ----------------------------------------------------------------
 
 
 class ContinualSum(NamedTuple):
@@ -390,32 +351,46 @@ class State(NamedTuple):
     clipped: np.ndarray  # (1,) records outside the unit ball or [0, 1]
     A: np.ndarray  # (d, d) scratch
     B: np.ndarray  # (d, d) scratch
-    P: np.ndarray  # (d, d) scratch
+    P: np.ndarray  # (d, d) preconditioner of the fit under way
     work: np.ndarray  # (3, d) scratch
 
 
 def init_sum(d: int, levels: int, ridge: float) -> ContinualSum:
     """`ContinualSum` before the first round: ridge I."""
     n = d * (d + 1) // 2
-    eye = np.eye(d)
-    sums = np.zeros((levels, n)), np.zeros(n), np.zeros(n)
-    return ContinualSum(*sums, ridge * eye, eye / ridge, ridge * eye)
+    return ContinualSum(
+        nodes=np.zeros((levels, n)),
+        exact=np.zeros(n),
+        released=np.zeros(n),
+        value=ridge * np.eye(d),
+        inverse=np.eye(d) / ridge,
+        last=ridge * np.eye(d),
+    )
 
 
 def init(p) -> State:
     """State before the first round."""
     d = p.d
-    T = p.T
     levels = tree_levels(p.T)
-    matrices = init_sum(d, levels, p.ridge_v), init_sum(d, levels, p.ridge_h)
-    fits = np.zeros(d), np.zeros(d), np.zeros(2, np.int64)
-    rows = np.zeros((T, d)), np.zeros(T), np.zeros(T, np.int64), np.zeros(1, np.int64)
-    scratch = *np.zeros((3, d, d)), np.zeros((3, d))
-    return State(np.zeros(1, np.int64), *matrices, *fits, *rows, *scratch)
+    return State(
+        t=np.zeros(1, np.int64),
+        V=init_sum(d, levels, p.ridge_v),
+        H=init_sum(d, levels, p.ridge_h),
+        theta_o=np.zeros(d),
+        theta_tau=np.zeros(d),
+        fits=np.zeros(2, np.int64),
+        X=np.zeros((p.T, d)),
+        y=np.zeros(p.T),
+        explored=np.zeros(p.T, np.int64),
+        clipped=np.zeros(1, np.int64),
+        A=np.zeros((d, d)),
+        B=np.zeros((d, d)),
+        P=np.zeros((d, d)),
+        work=np.zeros((3, d)),
+    )
 
 
-# --- the released matrices
-# ----------------------------------------------------------------------
+# --- the released matrices -------------------------------------------------------------
 
 
 @jit
@@ -452,8 +427,7 @@ def loewner_below(M, c, N, A, B):
     return cholesky(A, B)
 
 
-# --- the private optimiser
-# ----------------------------------------------------------------------
+# --- the private optimiser -------------------------------------------------------------
 
 
 @jit
@@ -482,8 +456,7 @@ def private_descent(p, q, s, c, side, theta, rng):
         projected_step(k, q.steps, p.penalty, p.theta_bound, s.P, theta, s.work)
 
 
-# --- the rounds: Algorithm 2
-# --------------------------------------------------------------------
+# --- the rounds: Algorithm 2 -----------------------------------------------------------
 
 
 @jit
@@ -560,7 +533,8 @@ def update(p, s, arm, x, r, rng):
     y = min(max(r, 0.0), 1.0)
     _, outside = clip_to_ball(x, 0.0, row)
     s.y[t] = y
-    s.clipped[0] += 1 if outside + (y != r) > 0 else 0
+    if outside > 0 or y != r:
+        s.clipped[0] += 1
     s.t[0] = t + 1
     if s.explored[t] == 1:
         add_leaf(1.0, row, s.V.exact)  # line 21
@@ -591,7 +565,7 @@ def joint_glm(
     theta_bound: float = 1.0,
     kappa: float | None = None,
     preset: str | Preset = "tight",
-    calibration: Literal["corrected", "rdp", "thirds", "paper"] | None = None,
+    calibration: Literal["corrected", "rdp", "paper"] | None = None,
     width: float | None = None,
     rule: Literal["corrected", "paper"] = "corrected",
 ) -> Policy:
@@ -623,13 +597,13 @@ def joint_glm(
     >>> policy.guarantee.model, round(policy.guarantee.epsilon, 6)
     ('joint', 2.0)
     """
-    q = need_preset(preset, calibration=calibration, width=width)
     d = need_int("d", d, 1, WIDEST)
     T = need_int("T", T, 1, ROOM // d)
     epsilon, delta = need_budget(epsilon, delta)
     link = need_bernoulli_link(link)
     bound = need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)
+    q = need_preset(preset, calibration, width)
     printed_rule = need_choice("rule", rule, ("corrected", "paper")) == "paper"
     sigma_v, sigma_h, sigma_o, sigma_tau = noise_scales(epsilon, delta, T, link, q)
     worst = sigma_v * math.sqrt(tree_levels(T))  # noise of the prefix with most blocks
@@ -648,16 +622,26 @@ def joint_glm(
         sigma_h=sigma_h,
         guard=guard(d, T, worst),
         penalty=q.penalty,
-        fit_o=Descent(q.steps_o, q.cutoff_o, sigma_o, curvature=0.5 * slope(link, 0.0)),
-        fit_tau=Descent(q.steps_tau, q.cutoff_tau, sigma_tau, curvature=math.e),
+        fit_o=Descent(
+            steps=q.steps_o,
+            cutoff=q.cutoff_o,
+            sigma=sigma_o,
+            curvature=0.5 * slope(link, 0.0),
+        ),
+        fit_tau=Descent(
+            steps=q.steps_tau,
+            cutoff=q.cutoff_tau,
+            sigma=sigma_tau,
+            curvature=math.e,
+        ),
         printed_rule=printed_rule,
     )
     guarantee = NO_PRIVACY
     if epsilon < math.inf:
         true = math.inf if printed_rule else exact_epsilon(total_rho(p), delta)
-        claimed = (
-            (epsilon, delta) if printed_rule or q.calibration != "corrected" else None
-        )
+        claimed = None
+        if printed_rule or q.calibration != "corrected":
+            claimed = (epsilon, delta)
         guarantee = privacy.Guarantee(
             model="joint",
             epsilon=true,

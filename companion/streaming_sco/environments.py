@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.core import need_records
+from companion.contract import need_records
 from companion.environments import block_lengths, filled_blocks
 from companion.jit import jit
 from companion.kernels import glm

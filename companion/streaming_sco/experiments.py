@@ -13,7 +13,12 @@ from companion.baselines import noisy_sfw as sfw
 from companion.baselines.noisy_sfw import noisy_sfw
 from companion.baselines.noisy_sgd import noisy_sgd
 from companion.jit import jit
-from companion.kernels.geometry import admit_all, dual_exponent, lq_norm, vertex
+from companion.kernels.geometry import (
+    admit_all,
+    dual_exponent,
+    lq_norm,
+    vertex,
+)
 from companion.kernels.mechanisms import laplace, random_integer
 from companion.kernels.tree import complete, trailing_zeros
 from companion.simulate import need_seeds, parallel_map, stream
@@ -28,7 +33,20 @@ from companion.streaming_sco.environments import (
     watch,
 )
 from companion.streaming_sco.streaming import streaming_fw
-from companion.validate import need_choice, need_int, need_positive, need_probability
+from companion.validate import (
+    need_choice,
+    need_int,
+    need_positive,
+    need_probability,
+)
+
+
+def in_every_run(job, *arguments, seeds):
+    """Array (n_reps, ...) of what job(*arguments, seed) gives for every seed, in
+    parallel."""
+    jobs = [(*arguments, seed) for seed in seeds]
+    return np.array(parallel_map(job, jobs))
+
 
 # Rates of Algorithms 1 and 2: section 3 of the paper.
 
@@ -52,12 +70,11 @@ def envelope(optimiser, slopes, n, seeds, grid):
     mean.
     """
     p = optimiser.params
-    runs = [
-        excess_risk(Functional(p.d, g, p.p), [optimiser], n, seeds, grid=grid).excess[
-            :, 0, :-1
-        ]
-        for g in slopes
-    ]
+    runs = []
+    for slope in slopes:
+        world = Functional(p.d, slope, p.p)
+        risk = excess_risk(world, [optimiser], n, seeds, grid=grid)
+        runs.append(risk.excess[:, 0, :-1])
     samples = np.array(runs)
     at = np.arange(len(grid))
     means = samples.mean(axis=1)
@@ -67,17 +84,19 @@ def envelope(optimiser, slopes, n, seeds, grid):
 def errors_and_risks(env, optimiser, n, seeds, grid, c):
     """(2, n_reps, n_grid): ||d_t - grad F(theta_t)||_q at every t of the grid, E x x' = c
     I, and the excess risk of the same runs."""
-    jobs = [(env, optimiser, n, seed, grid, c) for seed in seeds]
-    return np.stack(parallel_map(_errors_and_risks, jobs), axis=1)
+    runs = in_every_run(_errors_and_risks, env, optimiser, n, grid, c, seeds=seeds)
+    return runs.swapaxes(0, 1)
 
 
-def _errors_and_risks(env, optimiser, n, seed, grid, c):
+def _errors_and_risks(env, optimiser, n, grid, c, seed):
+    X, Y = drawn(env, n, seed)
     errors = []
     public = []
-    for _, s, theta in watch(optimiser, *drawn(env, n, seed), seed, grid):
-        errors.append(lq_norm(s.gradient - env.gradient(s.old, c), optimiser.params.q))
+    for _, s, theta in watch(optimiser, X, Y, seed, grid):
+        gap = s.gradient - env.gradient(s.old, c)
+        errors.append(lq_norm(gap, optimiser.params.q))
         public.append(theta)
-    return np.array([errors, env.excess(np.array(public))])
+    return errors, env.excess(np.array(public))
 
 
 def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
@@ -89,14 +108,15 @@ def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
     """
     t = np.asarray(t, dtype=float)
     size = problem.beta * 2.0 * problem.radius + 2.0 * problem.lipschitz
-    sampling = math.sqrt(2.0 * math.e * kappa) + 8.0 * math.sqrt(
-        4.0 * math.log(2.0 / failure)
-    )
+    sampling = math.sqrt(2.0 * math.e * kappa)
+    sampling += 8.0 * math.sqrt(4.0 * math.log(2.0 / failure))
     nodes = math.ceil(math.log2(problem.n))
     d = problem.d
     log_term = math.log(2.0 * nodes / failure)
     noise = math.sqrt(d + 2.0 * math.sqrt(d * log_term) + 2.0 * d * log_term)
-    return sampling * 2.0 * size / np.sqrt(t + 1.0) + nodes * sigma * noise / (t + 1.0)
+    from_records = sampling * 2.0 * size / np.sqrt(t + 1.0)
+    from_noise = nodes * sigma * noise / (t + 1.0)
+    return from_records + from_noise
 
 
 # Tables 2 to 4: section C of the paper.  A row says which noise: "as run" (the
@@ -104,38 +124,63 @@ def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
 # same guarantee as asked), "square root" (the same, another factorisation), "clipped at
 # 3" (the same, leaves clipped at 3 in l_2), "no privacy".
 
-ROWS = ("as run", "as printed", "corrected", "square root", "clipped at 3", "no privacy")
+ROWS = (
+    "as run",
+    "as printed",
+    "corrected",
+    "square root",
+    "clipped at 3",
+    "no privacy",
+)
 OURS = ROWS[3:5]  # variants of Algorithm 1 alone; its rivals are corrected
 # r of the program; |y| <= 1 + 4 standard deviations of the noise
 RADIUS = 2.0
 LABELS = 1.2
 
 
+FURTHER_SCALES = {
+    "Algorithm 1": (1.0,),
+    "NoisySFW": (0.15, 0.2, 1.0),
+    "NoisySGD": (4.0, 8.0),
+}
+
+
 def scales(method, row, p, grids):
     """Step scales that are tried: the published grid; for our own rows further ones, and
     1."""
-    key = f"{method}, p={'inf' if p == np.inf else p}"
-    grid = list(grids.get(key, grids.get(method, [1.0])))
+    published = grids.get(method, [1.0])
+    tried = set(grids.get(f"{method}, p={p:g}", published))
     if row != "as run":
-        grid += {"NoisySFW": [0.15, 0.2, 1.0], "NoisySGD": [4.0, 8.0]}.get(method, [1.0])
-    return sorted(set(grid))
+        tried.update(FURTHER_SCALES[method])
+    return sorted(tried)
 
 
 def candidate(method, row, d, n, p, step_scale):
     """The optimiser of one row with one step scale, for epsilon = 1 and delta = 1/n."""
     need_choice("row", row, ROWS)
-    keys = {"delta": 1.0 / n, "p": p, "radius": RADIUS, "step_scale": step_scale}
+    keys = {
+        "delta": 1.0 / n,
+        "p": p,
+        "radius": RADIUS,
+        "step_scale": step_scale,
+    }
     if row == "as run" and method in PROGRAMS:
         return PROGRAMS[method](d, n, epsilon=1.0, **keys)
-    keys |= {"epsilon": np.inf if row == "no privacy" else 1.0, "label_bound": LABELS}
+    keys["epsilon"] = np.inf if row == "no privacy" else 1.0
+    keys["label_bound"] = LABELS
     keys["calibration"] = "paper" if row in ("as run", "as printed") else "corrected"
     if method == "NoisySFW":
         return noisy_sfw(d, n, **keys)
-    if method == "NoisySGD":  # as run: the box and the constant of the program
-        run = {"radius": 1.0, "lipschitz": 4.0} if row == "as run" else {}
-        return noisy_sgd(d, n, **keys | run)
-    keys |= {"factorisation": "sqrt"} if row in OURS else {}
-    return streaming_fw(d, n, **keys | ({"clip": 3.0} if row == "clipped at 3" else {}))
+    if method == "NoisySGD":
+        if row == "as run":  # the box and the constant of the program
+            keys["radius"] = 1.0
+            keys["lipschitz"] = LIPSCHITZ
+        return noisy_sgd(d, n, **keys)
+    if row in OURS:
+        keys["factorisation"] = "sqrt"
+    if row == "clipped at 3":
+        keys["clip"] = 3.0
+    return streaming_fw(d, n, **keys)
 
 
 def table(methods, rows, settings, p, seeds, grids):
@@ -143,26 +188,26 @@ def table(methods, rows, settings, p, seeds, grids):
 
     methods: {name: repetitions}; OURS are rows of Algorithm 1 alone.
     """
-    found = {}
+    by_row = {}
     for (n, d), (method, reps) in product(settings, methods.items()):
-        keys = [
-            (row, c)
-            for row in rows
-            if row not in OURS or method == "Algorithm 1"
-            for c in scales(method, row, p, grids)
-        ]
-        made = [
-            candidate(method, row, d, n, p, c).renamed(f"{method}, {row}, {c:g}")
-            for row, c in keys
-        ]
+        tried = []
+        made = []
+        for row in rows:
+            if row in OURS and method != "Algorithm 1":
+                continue
+            by_row[method, row, (n, d)] = {}
+            for c in scales(method, row, p, grids):
+                tried.append((row, c))
+                one = candidate(method, row, d, n, p, c)
+                made.append(one.renamed(f"{method}, {row}, {c:g}"))
         env = regression(p, flat(d, p))
         if method == "NoisySGD":
             samples = noisy_sgds(env, made, n, seeds[:reps])
         else:
             samples = excess_risk(env, made, n, seeds[:reps]).final
-        for (row, c), y in zip(keys, samples.T, strict=True):
-            found.setdefault((method, row, (n, d)), {})[c] = y
-    return found
+        for (row, c), y in zip(tried, samples.T, strict=True):
+            by_row[method, row, (n, d)][c] = y
+    return by_row
 
 
 def best(samples):
@@ -171,27 +216,8 @@ def best(samples):
     return min(samples.items(), key=lambda item: item[1].mean())
 
 
-def shown(found, settings):
-    """Rows of a table: mean ± standard deviation at the best scale (×), and the mean at
-    scale 1."""
-    rows = []
-    for method, row in dict.fromkeys((m, r) for m, r, _ in found):
-        line = {"method": method, "noise": row}
-        for n, d in settings:
-            scale, y = best(found[method, row, (n, d)])
-            line[f"T = {n}, d = {d}"] = (
-                f"{y.mean():.2g} ± {y.std(ddof=1):.1g} (×{scale:g})"
-            )
-        one = found[method, row, settings[-1]].get(1.0)
-        rows.append(
-            line | {"scale 1, last column": "" if one is None else f"{one.mean():.2g}"}
-        )
-    return rows
-
-
-def beside_printed(found, printed, method, row, settings, raw=False):
-    """Rows for `report.tables.beside`: (setting, printed mean, its standard error, our
-    samples).
+def beside_printed(by_row, printed, method, row, settings, raw=False):
+    """Rows of a comparison: (setting, printed mean, its standard error, our samples).
 
     A printed spread is taken for that of three runs, as in the repository's notebook;
     raw: our samples as test risk, which is what is printed for p = inf.
@@ -199,14 +225,22 @@ def beside_printed(found, printed, method, row, settings, raw=False):
     lines = []
     for (n, d), (mean, spread) in zip(settings, printed, strict=True):
         world = regression(np.inf, flat(d, np.inf))
-        y = best(found[method, row, (n, d)])[1]
+        y = best(by_row[method, row, (n, d)])[1]
         if raw:
-            y = world.noise**2 + world.second_moment()[0] * (world.theta**2).sum() * y
-        lines.append((f"{method}, T = {n}, d = {d}", mean, spread / math.sqrt(3.0), y))
+            moment, _ = world.second_moment()
+            y = world.noise**2 + moment * (world.theta**2).sum() * y
+        lines.append(
+            (
+                f"{method}, T = {n}, d = {d}",
+                mean,
+                spread / math.sqrt(3.0),
+                y,
+            )
+        )
     return lines
 
 
-def gaps(found, a, b, settings, level):
+def gaps(by_row, a, b, settings, level):
     """{row: [interval of SubOpt of method a minus method b's]}, each at its best scale
     and over the repetitions that both have; OURS meet b's corrected row."""
     results = {}
@@ -214,8 +248,8 @@ def gaps(found, a, b, settings, level):
         rival = "corrected" if row in OURS else row
         results[row] = []
         for at in settings:
-            mine = best(found[a, row, at])[1]
-            theirs = best(found[b, rival, at])[1]
+            mine = best(by_row[a, row, at])[1]
+            theirs = best(by_row[b, rival, at])[1]
             k = min(len(mine), len(theirs))
             results[row].append(difference(mine[:k], theirs[:k], level))
     return results
@@ -257,15 +291,14 @@ def noisy_sgds(env, optimisers, n, seeds):
      Raises ValueError on others.
     """
     made = tuple(o.params for o in optimisers)
+    first = made[0]
     alike = {(p.d, p.n, p.p, p.high, p.steps) for p in made}
-    if alike != {(made[0].d, n, np.inf, made[0].high, n * n)}:
+    if alike != {(first.d, n, np.inf, first.high, n * n)}:
         raise ValueError(
             f"optimisers must be NoisySGD for p = inf, n={n}, alike in d and"
             f" label_bound; got {sorted(alike)}"
         )
-    return np.array(
-        parallel_map(_noisy_sgds, [(env, made, n, seed) for seed in need_seeds(seeds)])
-    )
+    return in_every_run(_noisy_sgds, env, made, n, seeds=need_seeds(seeds))
 
 
 def _noisy_sgds(env, made, n, seed):
@@ -274,21 +307,26 @@ def _noisy_sgds(env, made, n, seed):
     A = np.empty(X.shape)
     b = np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
-    eta, sigma, radius = np.array([(q.eta, q.sigma, q.radius) for q in made]).T.copy()
+    eta = np.array([q.eta for q in made])
+    sigma = np.array([q.sigma for q in made])
+    radius = np.array([q.radius for q in made])
     theta = np.zeros((p.d, len(made)))
-    descend_all(A, b, p.steps, eta, sigma, radius, stream(seed, "NoisySGD"), theta)
+    rng = stream(seed, "NoisySGD")
+    descend_all(A, b, p.steps, eta, sigma, radius, rng, theta)
     return env.excess(theta.T.copy())
 
 
 # What the released program ran where it departs from the paper.  Nothing here is private.
 # Source: the authors' repository, the state of June to August 2022 that produced Tables 2
-# to 4. 1. The radius of the generalized Gaussian was drawn as R^2 ~ Gamma(d/2, scale 2
-# sigma_+), the    misprint of Lemma 3.2, instead of 2 sigma_+^2.
+# to 4.
+# 1. The radius of the generalized Gaussian was drawn as R^2 ~ Gamma(d/2, scale 2
+#    sigma_+), the misprint of Lemma 3.2, instead of 2 sigma_+^2.
 # 2. Its exponent was kappa_(q,+) = min(q - 1, log d - 1) instead of kappa_(q,+) + 1
-# (Lemma 3.9),    and every generalized normal draw was shifted by 1/exponent before a
-# random flip of its sign. 3. beta = 1 and L = 4, for a loss with beta = 2 and L = 2 (r +
-# |y|). 4. Algorithm 3's program takes the coordinate of the vertex from noisy scores, but
-# its sign from    the exact gradient.
+#    (Lemma 3.9), and every generalized normal draw was shifted by 1/exponent before a
+#    random flip of its sign.
+# 3. beta = 1 and L = 4, for a loss with beta = 2 and L = 2 (r + |y|).
+# 4. Algorithm 3's program takes the coordinate of the vertex from noisy scores, but its
+#    sign from the exact gradient.
 
 BETA = 1.0
 LIPSCHITZ = 4.0
@@ -300,7 +338,8 @@ def misprinted(p, d):
     q = dual_exponent(p)
     if q < 2.0:
         return 2.0, 1.0
-    return min(q - 1.0, math.log(d) - 1.0), min(q - 1.0, math.e**2 * (math.log(d) - 1.0))
+    rest = math.log(d) - 1.0
+    return min(q - 1.0, rest), min(q - 1.0, math.e**2 * rest)
 
 
 def lost_by_signs(noise, levels, delta):
@@ -316,10 +355,11 @@ def lost_by_signs(noise, levels, delta):
     noise = need_positive("noise", noise)
     levels = need_int("levels", levels, 1)
     delta = need_probability("delta", delta)
-    mine = math.exp(levels * float(log_ndtr(0.5 / noise)))
-    if mine <= delta:
+    all_right = math.exp(levels * float(log_ndtr(0.5 / noise)))
+    log_other = levels * float(log_ndtr(-0.5 / noise))
+    if all_right <= delta:
         return 0.0
-    return max(0.0, math.log(mine - delta) - levels * float(log_ndtr(-0.5 / noise)))
+    return max(0.0, math.log(all_right - delta) - log_other)
 
 
 def lost_by_first_vertices(optimiser, delta):
@@ -341,12 +381,13 @@ def lost_by_first_vertices(optimiser, delta):
     scales = np.array([streaming.noise_scale(p, t) for t in range(1, p.n + 1)])
     shift = 2.0 * p.radius / (np.arange(2, p.n + 2) * scales)
     wrong = 0.5 * (1.0 + 0.5 * shift) * np.exp(-shift)
-    mine = np.exp(np.cumsum(np.log1p(-wrong)))
+    all_right = np.exp(np.cumsum(np.log1p(-wrong)))
     log_other = np.cumsum(np.log(wrong))
-    likely = mine > delta
+    likely = all_right > delta
     if not likely.any():
         return 0.0
-    return max(0.0, float((np.log(mine[likely] - delta) - log_other[likely]).max()))
+    losses = np.log(all_right[likely] - delta) - log_other[likely]
+    return max(0.0, float(losses.max()))
 
 
 @jit
@@ -359,7 +400,9 @@ def program_noise(rng, exponent, sigma, out):
             out[i] = rng.standard_normal()
         else:
             u = math.pow(rng.standard_gamma(1.0 / exponent), 1.0 / exponent)
-            u = (u if rng.random() < 0.5 else -u) + 1.0 / exponent
+            if rng.random() >= 0.5:
+                u = -u
+            u += 1.0 / exponent
             out[i] = u if rng.random() < 0.5 else -u
         total += math.pow(abs(out[i]), exponent)
     radius = math.sqrt(2.0 * sigma * rng.standard_gamma(0.5 * out.shape[0]))
@@ -399,12 +442,8 @@ def run_program_sfw(p, s, X, Y, rng, out):
         sfw.gather(p, s, X[i], Y[i])
         size = sfw.batch_end(p, s.t[0])
         if size > 0:
-            program_noise(
-                rng,
-                p.exponent,
-                p.sigma_first if s.t[0] == p.half else p.sigma,
-                s.noise,
-            )
+            sigma = p.sigma_first if s.t[0] == p.half else p.sigma
+            program_noise(rng, p.exponent, sigma, s.released)
             sfw.add_mean(p, s, size)
             sfw.descend(p, s)
         out[i] = s.theta
@@ -412,13 +451,17 @@ def run_program_sfw(p, s, X, Y, rng, out):
 
 def program_tree(d, n, epsilon, delta, *, p, radius, step_scale=1.0):
     """Algorithm 1 as run: the optimiser with the program's noise; no guarantee."""
-    keys = {
-        "epsilon": np.inf,
-        "label_bound": 1e9,
-        "clip": np.inf,
-        "step_scale": step_scale,
-    }
-    made = streaming_fw(d, n, delta=delta, p=p, radius=radius, **keys)
+    made = streaming_fw(
+        d,
+        n,
+        epsilon=np.inf,
+        delta=delta,
+        p=p,
+        radius=radius,
+        label_bound=1e9,
+        clip=np.inf,
+        step_scale=step_scale,
+    )
     exponent, kappa = misprinted(p, d)
     m = math.ceil(math.log2(n)) + 1
     size = BETA * 2.0 * radius + LIPSCHITZ
@@ -434,8 +477,16 @@ def program_tree(d, n, epsilon, delta, *, p, radius, step_scale=1.0):
 
 def program_sfw(d, n, epsilon, delta, *, p, radius, step_scale):
     """NoisySFW as run: the same noise; no guarantee."""
-    keys = {"epsilon": np.inf, "label_bound": 1e9, "step_scale": step_scale}
-    made = noisy_sfw(d, n, delta=delta, p=p, radius=radius, **keys)
+    made = noisy_sfw(
+        d,
+        n,
+        epsilon=np.inf,
+        delta=delta,
+        p=p,
+        radius=radius,
+        label_bound=1e9,
+        step_scale=step_scale,
+    )
     exponent, kappa = misprinted(p, d)
     unit = math.sqrt(32.0 * kappa * math.log(1.0 / delta)) / epsilon
     at_first = unit * LIPSCHITZ / n
@@ -478,23 +529,22 @@ def removed(env, policy, later, seeds):
 
     The filter is fixed after the forced rounds, which alone are played.
     """
-    return np.array(
-        parallel_map(_removed, [(env, policy, later, seed) for seed in seeds])
-    )
+    return in_every_run(_removed, env, policy, later, seeds=seeds)
 
 
 def _removed(env, policy, later, seed):
     p = policy.params
     forced = p.K * p.t0
-    blocks = env.blocks(p.K * p.t0 + later, stream(seed, "environment"))
+    blocks = env.blocks(forced + later, stream(seed, "environment"))
     X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     s = policy.init(p)
     arms = np.empty(forced, np.int64)
     policy.play(p, s, X[:forced], R[:forced], stream(seed, policy.name), arms)
     z = X[forced:, 0] @ s.forced.T
-    top = mu[forced:].argmax(axis=1)
+    best_arm = mu[forced:].argmax(axis=1)
     gone = z <= z.max(axis=1, keepdims=True) - 0.5 * p.gap
-    return gone[np.arange(later), top].mean(), gone.any(axis=1).mean()
+    without_best = gone[np.arange(later), best_arm]
+    return without_best.mean(), gone.any(axis=1).mean()
 
 
 def played(env, policy, T, seed, grid):
@@ -522,14 +572,15 @@ def played(env, policy, T, seed, grid):
 def estimates(env, policy, T, seeds, grid):
     """(n_reps, n_grid): largest squared l_1 error of an arm's estimate at every t of the
     grid."""
-    return np.array(
-        parallel_map(_estimates, [(env, policy, T, seed, grid) for seed in seeds])
-    )
+    return in_every_run(_estimates, env, policy, T, grid, seeds=seeds)
 
 
-def _estimates(env, policy, T, seed, grid):
-    seen = played(env, policy, T, seed, grid)
-    return [(np.abs(s.arms.theta - true).sum(axis=1) ** 2).max() for s, true in seen]
+def _estimates(env, policy, T, grid, seed):
+    squares = []
+    for s, true in played(env, policy, T, seed, grid):
+        errors = np.abs(s.arms.theta - true).sum(axis=1)
+        squares.append(errors.max() ** 2)
+    return squares
 
 
 SAMPLE = 20_000  # contexts that stand for their law
@@ -546,28 +597,28 @@ def drifts(env, policy, T, seeds, grid):
     (x'(theta_t - theta*_i))^2, a bound on what section B.1 drops, F_t(theta_t) -
     F_(t-1)(theta_t).  The policy is greedy: its filter removes nobody.
     """
-    found = np.array(
-        parallel_map(_drifts, [(env, policy, T, seed, tuple(grid)) for seed in seeds])
-    )
-    return found[:, 0], found[:, 1]
+    runs = in_every_run(_drifts, env, policy, T, tuple(grid), seeds=seeds)
+    return runs[:, 0], runs[:, 1]
 
 
-def _drifts(env, policy, T, seed, grid):
+def _drifts(env, policy, T, grid, seed):
     blocks = env.blocks(SAMPLE, stream(seed, "fresh contexts"))
     # its parameters do not matter
     fresh = np.concatenate([X[:, 0] for X, _, _ in blocks])
     errors = []
     dropped = []
     for s, true in played(env, policy, T, seed, grid):
-        now, before = ((fresh @ a.T).argmax(axis=1) for a in (s.arms.theta, s.arms.old))
+        now = (fresh @ s.arms.theta.T).argmax(axis=1)
+        before = (fresh @ s.arms.old.T).argmax(axis=1)
         turned = fresh[now != before]
         error = []
         lost = []
         for i, theta in enumerate(true):
-            own = fresh * (before == i)[:, None]
+            own = fresh[before == i]
             mean = 2.0 * own.T @ (own @ (s.arms.old[i] - theta)) / len(fresh)
             error.append(np.abs(s.arms.gradient[i] - mean).max())
-            lost.append(((turned @ (s.arms.theta[i] - theta)) ** 2).sum() / len(fresh))
+            squares = (turned @ (s.arms.theta[i] - theta)) ** 2
+            lost.append(squares.sum() / len(fresh))
         errors.append(max(error))
         dropped.append(max(lost))
     return errors, dropped
@@ -594,7 +645,8 @@ def stands_still(policy, sign, runs, seed, rounds=20):
         if (before == other).all():
             continue
         x = sign * np.sign(before - other)
-        done = done + 1
-        policy.update(p, s, policy.select(p, s, np.array([x, x]), rng), x, 0.5, rng)
+        arm = policy.select(p, s, np.array([x, x]), rng)
+        policy.update(p, s, arm, x, 0.5, rng)
+        done += 1
         still += int((s.arms.theta[0] == before).all())
     return still

@@ -69,8 +69,8 @@ class State(NamedTuple):
 def init(p) -> State:
     """State before the first round."""
     one = streaming.init(p.learner, None)
-    arms = streaming.State(*(np.zeros((p.K, *a.shape), a.dtype) for a in one))
-    return State(np.zeros(1, np.int64), np.zeros((p.K, p.d)), arms)
+    arms = streaming.State._make(np.zeros((p.K, *a.shape), a.dtype) for a in one)
+    return State(t=np.zeros(1, np.int64), forced=np.zeros((p.K, p.d)), arms=arms)
 
 
 @inlined
@@ -118,10 +118,8 @@ def update(p, s, arm, x, r, rng):
         learner = of_arm(s.arms, k)
         if k == arm:
             step(p.learner, learner, x, r, rng)  # line 4
-        elif (
-            p.synthetic and s.t[0] > p.K * p.t0
-        ):  # the record (0, zeta(0)), whose leaf is 0
-            learner.t[0] += 1
+        elif p.synthetic and s.t[0] > p.K * p.t0:
+            learner.t[0] += 1  # the record (0, zeta(0)), whose leaf is 0
             publish(p.learner, learner, rng)
     if s.t[0] == p.K * p.t0:
         copy(s.arms.theta, s.forced)
@@ -197,14 +195,8 @@ def sco_bandit(
         )
     number = glm.need_link("link", link)
     gap = need_float("gap", gap, 0.0, open_low=True)
-    problem = make_problem(
-        d,
-        T,
-        1.0,
-        radius,
-        "squares" if link == "linear" else link,
-        label_bound,
-    )
+    loss = "squares" if link == "linear" else link
+    problem = make_problem(d, T, 1.0, radius, loss, label_bound)
     need_choice("calibration", calibration, ("paper", "corrected"))
     need_choice("learner", learner, LEARNERS)
     need_choice("synthetic", synthetic, (True, False))
@@ -220,11 +212,21 @@ def sco_bandit(
         clip,
         step_scale=1.0,
     )
-    joint = {"model": "joint", "unit": "user (context and rewards)"}
-    private = synthetic and guarantee is not NO_PRIVACY
-    guarantee = guarantee._replace(**joint) if private else NO_PRIVACY
-    fields = {"link": number, "synthetic": synthetic, "learner": q, "one_context": True}
-    params = Params(q.d, K, T, t0, gap, **fields)
+    if synthetic and guarantee is not NO_PRIVACY:
+        guarantee = guarantee._replace(model="joint", unit="user (context and rewards)")
+    else:
+        guarantee = NO_PRIVACY
+    params = Params(
+        d=q.d,
+        K=K,
+        T=T,
+        t0=t0,
+        gap=gap,
+        link=number,
+        synthetic=synthetic,
+        learner=q,
+        one_context=True,
+    )
     if learner == "tree":
         releases = (Release(streaming.release, "gradient", "gaussian"),)
         private_fields = ("arms.clipped", "arms.total", "arms.noise", "arms.x")

@@ -149,11 +149,9 @@ def leaf_growth(n, method):
     tree: floor(log2 n) + 1 blocks hold the first leaf; sqrt: sum f_k^2, the largest
     squared column norm of the root of the matrix of prefix sums.
     """
-    return (
-        float((root_coefficients(n) ** 2).sum())
-        if method == SQRT
-        else float(tree_levels(n))
-    )
+    if method == SQRT:
+        return float((root_coefficients(n) ** 2).sum())
+    return float(tree_levels(n))
 
 
 def leaf_movement(size, labels):
@@ -200,11 +198,8 @@ def movement(problem, method, clip):
     n = problem.n
     first = leaf_growth(problem.n, method)
     if clip == np.inf:
-        return (
-            problem.sensitivity
-            * euclidean_factor(problem.q, problem.d)
-            * math.sqrt(first)
-        )
+        s2 = problem.sensitivity * euclidean_factor(problem.q, problem.d)
+        return s2 * math.sqrt(first)
     if problem.p != 2.0 or problem.loss != SQUARES:
         return 2.0 * clip * math.sqrt(first)
     later = leaf_growth(n - 1, SQRT) if method == SQRT and n > 1 else first - 1.0
@@ -264,12 +259,8 @@ def sum_noise(problem, epsilon, delta, calibration, method, clip):
         sigma = math.sqrt(2.0 * m * m * kappa * math.log(m / delta)) * s / epsilon
     if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
         sigma *= shrink
-        s2 = s * euclidean_factor(problem.q, problem.d)
-        return (
-            exponent,
-            sigma,
-            privacy.gaussian_epsilon(delta, sigma, s2 * math.sqrt(growth)),
-        )
+        moved = s * euclidean_factor(problem.q, problem.d) * math.sqrt(growth)
+        return exponent, sigma, privacy.gaussian_epsilon(delta, sigma, moved)
     rho = growth * kappa * s * s / (2.0 * sigma * sigma)
     return exponent, sigma, privacy.zcdp_epsilon(rho, delta)
 
@@ -304,9 +295,8 @@ def vertex_noise(problem, epsilon, delta, calibration, method, schedule, clip):
     epsilon_t = a/sqrt t (falling) or constant, so that the sum is rho(epsilon, delta).
     """
     n = problem.n
-    spread = (
-        2.0 * problem.radius * (problem.sensitivity if clip == np.inf else 2.0 * clip)
-    )
+    s = problem.sensitivity if clip == np.inf else 2.0 * clip
+    spread = 2.0 * problem.radius * s
     unit = 8.0 if method == GUMBEL else 2.0
     if calibration == "paper":
         if n < 2:
@@ -354,8 +344,7 @@ def calibrated(problem, epsilon, delta, calibration, method, schedule, clip, ste
     if calibration == "paper" and (clip is not None or method not in printed):
         raise ValueError(
             f"calibration='paper' must go with one of {printed} and clip=None; "
-            f"got {method!r}, "
-            f"clip={clip!r}"
+            f"got {method!r}, clip={clip!r}"
         )
     number = METHODS.index(method)
     bound = leaf_clip(problem, clip, calibration)
@@ -366,15 +355,29 @@ def calibrated(problem, epsilon, delta, calibration, method, schedule, clip, ste
     if number <= SQRT:
         norm = problem.q if calibration == "zcdp" else 2.0
         bound *= euclidean_factor(problem.q, problem.d) if clip is None else 1.0
-    p = Params(*problem[:8], clip=bound, clip_norm=norm, step=step, method=number)
+    p = Params(
+        d=problem.d,
+        n=problem.n,
+        p=problem.p,
+        q=problem.q,
+        radius=problem.radius,
+        loss=problem.loss,
+        low=problem.low,
+        high=problem.high,
+        clip=bound,
+        clip_norm=norm,
+        step=step,
+        method=number,
+    )
     if epsilon == np.inf:
         return p, NO_PRIVACY
-    how = problem, epsilon, delta, calibration, number
     if number <= SQRT:
-        exponent, sigma, true = sum_noise(*how, bound)
+        law = sum_noise(problem, epsilon, delta, calibration, number, bound)
+        exponent, sigma, true = law
         p = p._replace(exponent=exponent, sigma=sigma)
     else:
-        scale, schedule, true = vertex_noise(*how, schedule, bound)
+        law = vertex_noise(problem, epsilon, delta, calibration, number, schedule, bound)
+        scale, schedule, true = law
         p = p._replace(scale=scale, schedule=schedule)
     claimed = (epsilon, delta) if calibration == "paper" else None
     return p, Guarantee(
@@ -408,10 +411,21 @@ def init(p, rng) -> State:
     "sqrt"."""
     if p.method == SQRT and p.sigma > 0.0:
         noise = root_noise(p.n, p.d, p.sigma, rng)
+    elif p.method == TREE:
+        noise = np.zeros((tree_levels(p.n), p.d))
     else:
-        noise = np.zeros((tree_levels(p.n) if p.method == TREE else 1, p.d))
-    counters = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    return State(*counters, *(np.zeros(p.d) for _ in range(5)), noise, np.zeros(p.d))
+        noise = np.zeros((1, p.d))
+    return State(
+        t=np.zeros(1, np.int64),
+        clipped=np.zeros(1, np.int64),
+        theta=np.zeros(p.d),
+        old=np.zeros(p.d),
+        total=np.zeros(p.d),
+        gradient=np.zeros(p.d),
+        v=np.zeros(p.d),
+        noise=noise,
+        x=np.zeros(p.d),
+    )
 
 
 @jit

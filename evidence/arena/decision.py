@@ -9,12 +9,15 @@ judge (`contest`).
 
 import json
 import re
+import sys
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion import policies
-from companion.core import Universe, one_context
+from companion.contract import one_context
+from companion.core import Universe
 from companion.stats import Interval
 from companion.validate import need_choice, need_float, need_int
 from evidence.arena import contest, recipes
@@ -28,11 +31,12 @@ NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
     "universe": (
-        "the set of contexts: ball, or offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2"
+        "the set of contexts: ball, or offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2,"
+        " that is, your numbers and a constant"
     ),
-    "theta_bound": "bound on the norm of the parameter of X; epsilon holds whatever it is",
-    "ball": "bound on the norm of the parameter of X; epsilon holds whatever it is",
-    "l1_radius": "bound on the 1-norm of the parameter of X; epsilon holds whatever it is",
+    "theta_bound": "bound on the parameter's norm; epsilon holds whatever it is",
+    "ball": "bound on the parameter's norm; epsilon holds whatever it is",
+    "l1_radius": "bound on the parameter's 1-norm; epsilon holds whatever it is",
     "sparsity": "how many coordinates of the unknown parameter are not 0, at most",
     "width": "of confidence intervals: 1 is the theory's, a smaller one explores less",
     "batch": "users whose messages the shuffler mixes into one release",
@@ -59,37 +63,29 @@ class Answer(NamedTuple):
     def words(self) -> str:
         """The answer in a sentence or two."""
         low, high = (f"{v:.0%}" for v in self.share[1:])
-        share = (
-            f"{self.share.value:.0%} of random play's regret (95 % interval {low} to "
-            f"{high})"
-        )
+        share = f"{self.share.value:.0%} of random play's regret"
+        share = f"{share} (95 % interval {low} to {high})"
         if not self.learns:
             return (
-                f"{NOTHING}. The best candidate, {self.factory}, has {share}. "
-                "Play at random, "
-                "which reads no data: any ε holds. Or find more users, a larger "
+                f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at "
+                "random, which reads no data: any ε holds. Or find more users, a larger "
                 "ε or more trust."
             )
         others = "All others are shown to be worse."
         if self.close or not self.rivals:
-            others = (
-                "Not shown to be worse: "
-                f"{', '.join(self.close) or 'no other plays here'}."
-            )
-        whom = (
-            TRUSTED[self.model]
-            + (self.model == "shuffle") * ", or a server that does its work"
-        )
+            close = ", ".join(self.close) or "no other plays here"
+            others = f"Not shown to be worse: {close}."
+        whom = TRUSTED[self.model]
+        if self.model == "shuffle":
+            whom = f"{whom}, or a server that does its work"
         return f"Use {self.factory}: {share}. Users need to trust {whom}. {others}"
 
     @property
     def code(self) -> str:
         """A program that plays on contexts of one's own: the policy, or random play if
         nothing is shown to be better."""
-        return snippet(
-            self.call if self.learns else recipes.Call("random", {}),
-            self.world,
-        )
+        call = self.call if self.learns else recipes.Call("random", {})
+        return snippet(call, self.world)
 
     def __str__(self):
         return f"{self.words}\n\n{self.code}"
@@ -103,40 +99,17 @@ def snippet(call, world) -> str:
     takes."""
     policy = call.policy()
     text = str(call)
-    told = call.arguments
-    K = world.K
-    d = world.p or world.d - (world.universe == "offset_sphere")
-    size, whose = (
-        (d, "that all arms share") if world.common else (f"({K}, {d})", "of every arm")
-    )
-    records = policy.universe or Universe(np.inf)
-    offset = world.universe == "offset_sphere"
-    radius = 0.5**0.5 if offset else records.radius
-    # for any z in [-1, 1]^d, and for |z| <= 1; no larger when they are written with six
-    # digits
-    some, more = (
-        f"{0.999999 * most:.6g} * z" if (most := radius * d**power) < 1.0 else "z"
-        for power in (-1.0 / records.norm, 0.0)
-    )
-    X = some
-    base = ", one of them always 1 (base rate)" if world.link == "logistic" else ""
-    if offset:
-        X = f"np.column_stack([{some}, np.full({K}, 0.5**0.5)])"
-    elif world.common:
-        X = (
-            f"np.tile({some}, ({K}, 1))"
-            if one_context(policy)
-            else f"np.kron(np.eye({K}), {some})"
-        )
-    form = "rows" if not world.common else "shared" if one_context(policy) else "blocks"
-    kind = "offset_sphere" if offset else "cube" if records.norm == np.inf else "ball"
-    note = "" if some == more else f"  # {more} if always |z| <= 1"
-    said = "policy.guarantee"
     report = "live.report()"
+    said = "policy.guarantee"
     if call.factory == "random":
-        said = '"Random play reads no data: any epsilon holds."'
         report = "live.report().arms"
-    means = "".join(f"# {name}: {MEANS[name]}\n" for name in told if name in MEANS)
+        said = '"Random play reads no data: any epsilon holds."'
+    size, whose = _numbers_of(world)
+    X, note, form, kind = _map_of(policy, world)
+    base = ", one of them always 1 (base rate)" if world.link == "logistic" else ""
+    rounds = call.arguments.get("T", "T")
+    told = [name for name in call.arguments if name in MEANS]
+    means = "".join(f"# {name}: {MEANS[name]}\n" for name in told)
     used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
     return f"""{"import math" if "math." in text else ""}
 import numpy as np
@@ -144,8 +117,9 @@ from companion.policies import {", ".join(used)}
 
 {means}policy = {text}
 print({said})
-live, rng = policy.start(), np.random.default_rng()  # research only: no real people's data
-for _ in range(3):  # yours: range({told.get("T", "T")}), a round for every user
+live = policy.start()  # research only: no real people's data
+rng = np.random.default_rng()
+for _ in range(3):  # yours: range({rounds}), a round for every user
     z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]{base}
     X = {X}{note}
     # or, for a data frame: for X in table.contexts(frame), see companion.tabular,
@@ -154,6 +128,40 @@ for _ in range(3):  # yours: range({told.get("T", "T")}), a round for every user
     live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]
 print({report})
 """.lstrip()
+
+
+def _numbers_of(world):
+    """(shape of a reader's numbers, whose they are) in a world."""
+    if world.common:
+        return world.p, "that all arms share"
+    own = world.d - 1 if world.universe == "offset_sphere" else world.d
+    return f"({world.K}, {own})", "of every arm"
+
+
+def _map_of(policy, world):
+    """(expression for X, comment, form, universe): how numbers z become contexts."""
+    K = world.K
+    records = policy.universe or Universe(np.inf)
+    offset = world.universe == "offset_sphere"
+    d = world.d - 1 if offset else world.p or world.d
+    radius = 0.5**0.5 if offset else records.radius
+    z = _scaled(radius * d ** (-1.0 / records.norm))
+    short = _scaled(radius)
+    note = "" if z == short else f"  # {short} if always |z| <= 1"
+    if offset:
+        X = f"np.column_stack([{z}, np.full({K}, 0.5**0.5)])"
+        return X, note, "rows", "offset_sphere"
+    kind = "cube" if records.norm == np.inf else "ball"
+    if not world.common:
+        return z, note, "rows", kind
+    if one_context(policy):
+        return f"np.tile({z}, ({K}, 1))", note, "shared", kind
+    return f"np.kron(np.eye({K}), {z})", note, "blocks", kind
+
+
+def _scaled(most: float) -> str:
+    """z times a factor of at most `most`, also when it is written with six digits."""
+    return f"{0.999999 * most:.6g} * z" if most < 1.0 else "z"
 
 
 def allowed(setting, trust: str):
@@ -202,73 +210,77 @@ def choose(
     1/T; epsilon in [0.01, 100]; world: a key of `environments.KINDS`, "dense" (d >= 2),
     "sparse" (d >= 5), "clicks" or "one context" (d >= 2); n_reps >= 4 repetitions, of
     which half choose and half judge.  Constants follow from public bounds, none is tuned.
-     Raises ValueError on anything else, and where no policy can play. Takes seconds once
-     kernels are compiled.
+    Raises ValueError on anything else, and where no policy can play.  Says on the error
+    stream whom it plays: the first call compiles and takes a minute.
 
     >>> print(choose("joint", 2, 3, 400, 8.0, n_reps=4).rivals > 3)
     True
     """
     enough = MODELS[: 1 + MODELS.index(need_choice("trust", trust, tuple(TRUSTED)))]
-    T = need_int("T", T, 100)
-    n_reps = need_int("n_reps", n_reps, 4)
-    epsilon = need_float("epsilon", epsilon, 0.01, 100.0)
     place = world_of(world, d, K)
+    T = need_int("T", T, 100)
+    epsilon = need_float("epsilon", epsilon, 0.01, 100.0)
+    n_reps = need_int("n_reps", n_reps, 4)
     calls, why = recipes.lineup(place, T, epsilon)
-    runs = {
-        c.factory: contest.played(
-            c,
-            c.factory,
-            recipes.stream(place, c.factory),
-            T,
-            n_reps,
-            seed,
-        )
-        for c in calls
-        if c.factory == "random" or c.policy().guarantee.model in enough
-    }
-    found = answer(
-        Setting(
-            world=world,
-            T=T,
-            epsilon=epsilon,
-            runs=runs,
-            refusals=why,
-            K=place.K,
-            place=place,
-        ),
-        trust,
+    able = [c for c in calls if c.policy().guarantee.model in enough]
+    able += [c for c in calls if c.factory == "random"]
+    runs = {}
+    for number, one in enumerate(able, start=1):
+        name = one.factory
+        print(f"{number} of {len(able)}: {name} plays", file=sys.stderr, flush=True)
+        env = recipes.stream(place, name)
+        runs[name] = contest.played(one, name, env, T, n_reps, seed)
+    setting = Setting(
+        world=world,
+        T=T,
+        epsilon=epsilon,
+        runs=runs,
+        refusals=why,
+        K=place.K,
+        place=place,
     )
+    found = answer(setting, trust)
     if found is None:
         reasons = "; ".join(f"{name} {reason}" for name, reason in why.items())
         raise ValueError(f"no policy can play {T=} rounds of world={world!r}: {reasons}")
     return found
 
 
-def explorer(settings) -> Shown:
+def explorer(settings, first=None, words=MappingProxyType({})) -> Shown:
     """The answers for all settings and every kind of trust, each behind a line with the
     regrets of all policies that may be used; with scripts, menus choose one
     (`book/_static/explorer.js`).
 
-    All shares are of default constants, in the repetitions that judge: one number for a
+    first: the setting that the menus show first; words: {world: what it is like}.  All
+    shares are of default constants, in the repetitions that judge: one number for a
     policy.
     """
     parts = []
-    head = "Policy | Trust model | Regret / random play"
-    for s in (setting.untuned for setting in settings):
+    for setting in settings:
         for trust, whom in TRUSTED.items():
             choice = {
-                "World": s.world,
+                "World": setting.world,
                 "Users trust": whom,
-                "Budget ε": f"{s.epsilon:g}",
-                "Rounds T": f"{s.T:,}",
+                "Budget ε": f"{setting.epsilon:g}",
+                "Rounds T": f"{setting.T:,}",
             }
-            one = answer(s, trust)
-            names = [*allowed(s, trust), *s.of("none"), "random"]
-            rows = [(n, s.runs[n].model, s.judged(n)) for n in dict.fromkeys(names)]
-            rows.sort(key=lambda row: row[2].value)
-            table = numbers(rows, head, formats={"Regret / random play": ".0%"})
-            said = one._repr_html_() if one else f"<p>{NOBODY}</p>"
             line = "; ".join(f"{k}: {v}" for k, v in choice.items())
-            part = markup.folded(line, f"{said}{table._repr_html_()}")
-            parts.append((json.dumps(choice, ensure_ascii=False), part))
+            told = f"<p>{words.get(setting.world, '')}</p>{_choice(setting, trust)}"
+            opened = setting is first and trust == "joint"
+            told = markup.folded(line, told)
+            parts.append((json.dumps(choice, ensure_ascii=False), told, opened))
     return Shown(markup.site.explorer(parts), f"{len(parts)} answers")
+
+
+def _choice(setting, trust) -> str:
+    """An answer, and the regrets of all policies that may be used there, as HTML."""
+    one = answer(setting, trust)
+    untuned = setting.untuned
+    rows = []
+    for name in [*allowed(setting, trust), *setting.of("none"), "random"]:
+        rows.append((name, untuned.runs[name].model, untuned.judged(name)))
+    rows.sort(key=lambda row: row[2].value)
+    head = "Policy | Trust model | Regret / random play"
+    table = numbers(rows, head, formats={"Regret / random play": ".0%"})
+    said = one._repr_html_() if one else f"<p>{NOBODY}</p>"
+    return f"{said}{table._repr_html_()}"

@@ -87,15 +87,34 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
             strict=True,
         )
     )
+    found, value = _on_halves(choose_a, choose_b, count_a, count_b, bound, tail)
+    return (level, *found), value
+
+
+def bound_on_halves(chosen, counted, delta: float, level: float) -> float:
+    """epsilon at least, at this level: `chosen` and `counted` are two halves of outputs,
+    each ((n,) scores under a, (n,) under b); the event is chosen on the first."""
+    tail = (1.0 - level) / 2
+    _, value = _on_halves(*chosen, *counted, functools.partial(_epsilon, delta), tail)
+    return value
+
+
+def _epsilon(delta: float, low, high):
+    """What is lost at delta if an event has probability low at least, and high at most;
+    never below 0."""
+    return np.log(np.maximum(low - delta, high) / high)
+
+
+def _on_halves(choose_a, choose_b, count_a, count_b, bound, tail):
+    """((event, likely, hits, trials), bound) of the event that the first half chooses."""
     side, cut, swap = _best_event(choose_a, choose_b, bound, tail)
     likely, other = (count_b, count_a) if swap else (count_a, count_b)
     hits = tuple(int((side * s >= side * cut).sum()) for s in (likely, other))
     low = lower_end(hits[0], len(likely), tail)
     high = upper_end(hits[1], len(other), tail)
     event = f"statistic {'>=' if side > 0 else '<='} {cut:.6g}"
-    return (level, event, "b" if swap else "a", hits, len(likely)), float(
-        bound(low, high)
-    )
+    found = event, "b" if swap else "a", hits, len(likely)
+    return found, float(bound(low, high))
 
 
 def _scores(score, outputs, n):
@@ -243,16 +262,12 @@ def epsilon_lower_bound(mechanism, a, b, *, delta=0.0, **how) -> Audit:
     that is 1 or 0; None takes outputs that are numbers as they are).  Both directions (a
     against b, b against a) and complements are tried.
 
-    >>> noisy = lambda x, rng, n: x + rng.laplace(0.0, 1.0, n)  # epsilon = 1 at distance 1
+    >>> noisy = lambda x, rng, n: x + rng.laplace(0.0, 1.0, n)  # 1 at distance 1
     >>> 0.9 < epsilon_lower_bound(noisy, 0.0, 1.0, trials=100_000, seed=1).epsilon < 1.0
     True
     """
     delta = need_float("delta", delta, 0.0, 1.0, open_high=True)
-
-    def bound(low, high):
-        return np.log(np.maximum(low - delta, high) / high)  # never below 0
-
-    found, value = counted(mechanism, a, b, bound, **how)
+    found, value = counted(mechanism, a, b, functools.partial(_epsilon, delta), **how)
     return Audit(value, delta, *found)
 
 

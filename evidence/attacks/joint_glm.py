@@ -4,23 +4,18 @@ import numpy as np
 
 from companion.accounting.privacy import tree_levels
 from companion.private_glm import joint_glm as joint
-from companion.private_glm.joint_glm import (
-    PRESETS,
-    add_leaf,
-    init,
-    joint_glm,
-)
+from companion.private_glm.joint_glm import PRESETS, add_leaf, joint_glm
 from evidence.attacks import audit
 
-# --- attacks: what others see of one user's leaf, and of whether she explored
-# -------------------
+# --- attacks: what others see of one user's leaf, and of whether she explored ----------
 
 
 def own_attacks(policy):
     """`audit.Attack`s on the first user's leaf, and on whether a late user explored,
     which alone shows what the printed rule leaks."""
-    late = on_exploration(policy)
-    return late if policy.params.printed_rule else (on_nodes(policy), *late)
+    if policy.params.printed_rule:
+        return on_exploration(policy)
+    return on_nodes(policy), *on_exploration(policy)
 
 
 def on_nodes(policy):
@@ -31,19 +26,17 @@ def on_nodes(policy):
     """
     first = policy.init(policy.params)
     a, b = np.eye(policy.params.d)[:2]
-    tree_v = first.V.inverse[0, 0] >= policy.params.threshold
+    explores = first.V.inverse[0, 0] >= policy.params.threshold
     move = np.zeros_like(first.V.exact)
     add_leaf(1.0, a, move)
     add_leaf(-1.0, b, move)
-    sums = audit.runs_of(policy, lambda s: (s.V if tree_v else s.H).released)
+
+    def released(s):
+        return s.V.released if explores else s.H.released
+
+    sums = audit.runs_of(policy, released)
     return audit.on_first_nodes(
-        policy,
-        (a, 0.0),
-        (b, 0.0),
-        sums,
-        move,
-        K=1,
-        note="gradients",
+        policy, (a, 0.0), (b, 0.0), sums, move, K=1, note="gradients"
     )
 
 
@@ -51,26 +44,26 @@ def on_exploration(policy):
     """A late user has unit vectors, or zeros: has theta_o changed before the next user's
     selection, and does a later user with short contexts, a probe, get another arm than
     the first?"""
-    p = policy.params
+    d = policy.params.d
+    T = min(policy.params.T, 21)
+    probed = T - 1 - d  # the user whose data differ in the probe
     note = "what the estimates say"
-    T = min(p.T, 21)
-    state = estimate_changes(policy, T - 2)
-    hidden = T - 1 - p.d
-    arms = audit.playing(policy, user=hidden)
-    return (
-        audit.Attack(state, *attack_world(T, T - 2, d=p.d), np.asarray, "state", note),
-        audit.Attack(
-            arms,
-            *probe_world(T, hidden, p.d),
-            lambda a: a.any(axis=1),
-            "actions",
-            note,
-        ),
-    )
+    changed = estimate_changes(policy, T - 2)
+    before, after = attack_world(T, T - 2, d)
+    state = audit.Attack(changed, before, after, np.asarray, "state", note)
+    arms = audit.playing(policy, user=probed)
+    before, after = probe_world(T, probed, d)
+    shown = audit.Attack(arms, before, after, second_arm, "actions", note)
+    return state, shown
 
 
-def probe_world(T: int, user: int, d: int, size: float = 0.1):
-    """(a, b): data (X, R) in which everybody has the arms size e_j and -size e_j, j in
+def second_arm(arms):
+    """Whether anybody is shown the second of two arms."""
+    return arms.any(axis=1)
+
+
+def probe_world(T: int, user: int, d: int):
+    """(a, b): data (X, R) in which everybody has the arms 0.1 e_j and -0.1 e_j, j in
     turn, but for user `user` (from 0): e_1 and e_2 in a, zeros in b (d >= 2).
 
     Short contexts do not explore.  With the estimates still 0 both arms have one index
@@ -79,7 +72,8 @@ def probe_world(T: int, user: int, d: int, size: float = 0.1):
     X = np.zeros((T, 2, d))
     R = np.zeros((T, 2))
     for t in range(T):
-        X[t, 0, t % d], X[t, 1, t % d] = size, -size
+        X[t, 0, t % d] = 0.1
+        X[t, 1, t % d] = -0.1
     R[:, 0] = 1.0
     other = X.copy()
     X[user] = np.eye(d)[:2]
@@ -87,17 +81,17 @@ def probe_world(T: int, user: int, d: int, size: float = 0.1):
     return (X, R), (other, R)
 
 
-def attack_world(T: int = 61, user: int = 59, K: int = 4, d: int = 3, seed: int = 0):
+def attack_world(T: int, user: int, d: int = 3, seed: int = 0):
     """(a, b): two data sets (X, R) that differ in one user.
 
-    Everybody has K unit vectors as contexts, user `user` (from 0) only in a and zeros in
-    b, and the next user zeros in both; rewards are coin flips.
+    Everybody has four unit vectors as contexts, user `user` (from 0) only in a and zeros
+    in b, and the next user zeros in both; rewards are coin flips.
     """
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((T, K, d))
+    X = rng.standard_normal((T, 4, d))
     X /= np.linalg.norm(X, axis=2, keepdims=True)
     X[user + 1] = 0.0
-    R = (rng.random((T, K)) < 0.5).astype(float)
+    R = (rng.random((T, 4)) < 0.5).astype(float)
     other = X.copy()
     other[user] = 0.0
     return (X, R), (other, R)
@@ -123,15 +117,13 @@ def attack_instances():
 
     At this gamma every unit vector is explored.
     """
-    often = PRESETS["explore"]._replace(gamma=3.0)
-    known = {"epsilon": 1.0, "delta": 0.1}
-    known["kappa"] = 20.0
-    once = often._replace(share=0.9, steps_o=1, steps_tau=1, cutoff_o=1, cutoff_tau=1)
-    many = often._replace(cutoff_o=100)  # an estimate of noise alone rules arms out
-    leaky = joint_glm(3, 16, theta_bound=10.0, preset=many, rule="paper", **known)
+    once = PRESETS["explore"]._replace(
+        gamma=3.0, share=0.9, steps_o=1, steps_tau=1, cutoff_o=1, cutoff_tau=1
+    )
+    known = {"epsilon": 1.0, "delta": 0.1, "theta_bound": 2.0, "kappa": 20.0}
     return (
-        *audit.in_both(joint_glm, 3, 4, theta_bound=2.0, preset=once, **known),
-        leaky.renamed("Joint-DP GLM, printed rule"),
+        *audit.in_both(joint_glm, 3, 4, preset=once, **known),
+        leaky("paper", T=16, delta=0.1).renamed("Joint-DP GLM, printed rule"),
     )
 
 
@@ -143,23 +135,36 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
     axis.  In the last life some users explore, others do not, and both estimates are
     fitted.
     """
-    found = []
-    once = {
-        "a_v": 0.0,
-        "a_h": 0.0,
-        "steps_o": 1,
-        "steps_tau": 1,
-        "cutoff_o": 1,
-        "cutoff_tau": 1,
-    }
-    known = {"epsilon": 1.0, "delta": 0.02, "theta_bound": 200.0, "kappa": 4.0}
-    kinds = ("corrected", "paper", "corrected", "corrected")
-    for calibration, gamma in zip(kinds, (0.1, 0.1, 1e3, 1.3), strict=True):
-        T, known["link"] = (8, "probit") if gamma == 1.3 else (4, "logistic")
-        preset = PRESETS["tight"]._replace(gamma=gamma, **once)
-        policy = joint_glm(2, T, preset=preset, calibration=calibration, **known)
-        past = init(policy.params)
+    cases = (
+        ("corrected", 0.1, 4, "logistic"),
+        ("paper", 0.1, 4, "logistic"),
+        ("corrected", 1e3, 4, "logistic"),
+        ("corrected", 1.3, 8, "probit"),
+    )
+    instances = []
+    for calibration, gamma, T, link in cases:
+        preset = PRESETS["tight"]._replace(
+            calibration=calibration,
+            gamma=gamma,
+            a_v=0.0,
+            a_h=0.0,
+            steps_o=1,
+            steps_tau=1,
+            cutoff_o=1,
+            cutoff_tau=1,
+        )
+        policy = joint_glm(
+            2,
+            T,
+            epsilon=1.0,
+            delta=0.02,
+            link=link,
+            theta_bound=200.0,
+            kappa=4.0,
+            preset=preset,
+        )
         p = policy.params
+        past = policy.init(p)
         if gamma < 1e3:
             past.theta_tau[1] = 200.0
             past.H.last[:] = (0.5 * p.ridge_h + 1e-3) * np.eye(2)
@@ -167,34 +172,51 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
             past.theta_o[1] = 200.0
             past.V.last[:] = (p.ridge_v - 0.5 * p.guard + 1e-3) * np.eye(2)
         case = audit.instance(policy, initial_state=past, rounds=T, bound_is_tight=False)
-        found.append(case)
-    return tuple(found)
+        instances.append(case)
+    return tuple(instances)
 
 
-def leaky(rule: str, epsilon: float = 1.0, delta: float = 0.01):
+def leaky(rule: str, epsilon: float = 1.0, delta: float = 0.01, T: int = 64):
     """Joint-DP GLM as attacked: it explores in every round that offers a unit vector.
 
     The bound on theta is large, so that an estimate of noise alone rules arms out.
     """
-    preset = joint.PRESETS["explore"]._replace(gamma=3.0, cutoff_o=100)
-    model = {"theta_bound": 10.0, "kappa": 20.0, "preset": preset, "rule": rule}
-    return joint_glm(3, 64, epsilon=epsilon, delta=delta, **model)
+    preset = PRESETS["explore"]._replace(gamma=3.0, cutoff_o=100)
+    return joint_glm(
+        3,
+        T,
+        epsilon=epsilon,
+        delta=delta,
+        theta_bound=10.0,
+        kappa=20.0,
+        preset=preset,
+        rule=rule,
+    )
 
 
-def late(rule: str, epsilon: float = 1.0, delta: float = 0.01):
+def late(rule: str):
     """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a
     ridge of H that noise alone outgrows it after one round."""
-    preset = joint.PRESETS["tight"]._replace(gamma=4.0, a_h=0.0)
-    model = {"theta_bound": 1e4, "kappa": 20.0, "preset": preset, "rule": rule}
-    return joint_glm(3, 64, epsilon=epsilon, delta=delta, **model)
+    preset = PRESETS["tight"]._replace(gamma=4.0, a_h=0.0)
+    return joint_glm(
+        3,
+        64,
+        epsilon=1.0,
+        delta=0.01,
+        theta_bound=1e4,
+        kappa=20.0,
+        preset=preset,
+        rule=rule,
+    )
 
 
-def late_world(K: int = 4, d: int = 3, seed: int = 0):
+def late_world():
     """(a, b): data (X, R) of two rounds; the second user has unit vectors in a and zeros
     in b."""
-    (X, R), _ = attack_world(T=2, user=0, K=K, d=d, seed=seed)
-    X[1] = attack_world(T=3, user=1, K=K, d=d, seed=seed + 1)[0][0][1]
-    X[0] *= 0.3 / np.maximum(np.linalg.norm(X[0], axis=1, keepdims=True), 1e-300)
+    (X, R), _ = attack_world(2, user=0)
+    (others, _), _ = attack_world(3, user=1, seed=1)
+    X[0] *= 0.3 / np.linalg.norm(X[0], axis=1, keepdims=True)
+    X[1] = others[1]
     other = X.copy()
     other[1] = 0.0
     return (X, R), (other, R)
@@ -202,8 +224,13 @@ def late_world(K: int = 4, d: int = 3, seed: int = 0):
 
 def at_the_end(policy, number):
     """The mechanism that shows number(state) when all users of data (X, R) have left."""
-    several = audit.runs_of(policy, number)
-    return lambda data, rng, n: several(data, rng, n, [len(data[0])])[1][:, 0]
+    runs = audit.runs_of(policy, number)
+
+    def mechanism(data, rng, n):
+        _, shown = runs(data, rng, n, [len(data[0])])
+        return shown[:, 0]
+
+    return mechanism
 
 
 def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
@@ -216,15 +243,12 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     """
     options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
     state, arms = own_attacks(leaky(rule))[-2:]
-    counted = at_the_end(late(rule), lambda s: s.fits[1])
+    fits = at_the_end(late(rule), lambda s: s.fits[1])
+    a, b = late_world()
     return {
         "arms of others": audit.attacked(arms, **options).epsilon,
         "times of θ_o": audit.attacked(state, **options).epsilon,
-        "times of θ_τ": audit.epsilon_lower_bound(
-            counted,
-            *late_world(),
-            **options,
-        ).epsilon,
+        "times of θ_τ": audit.epsilon_lower_bound(fits, a, b, **options).epsilon,
     }
 
 
@@ -236,12 +260,21 @@ def exploration_audit(
 ) -> float:
     """The audit's lower bound at delta = 0.01 for the number of rounds of all users but
     the 21st in which Criterion I fired, on data of this user that move it."""
-    preset = joint.PRESETS["tight"]._replace(gamma=2.0, a_v=1.0)
-    model = {"theta_bound": 2.0, "kappa": 4.1, "preset": preset}
-    policy = joint_glm(3, 64, epsilon=epsilon, delta=0.01, **model)
-    mechanism = at_the_end(policy, lambda s: s.explored.sum() - s.explored[20])
-    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
-    return audit.epsilon_lower_bound(mechanism, *attack_world(user=20), **options).epsilon
+    policy = joint_glm(
+        3,
+        64,
+        epsilon=epsilon,
+        delta=0.01,
+        theta_bound=2.0,
+        kappa=4.1,
+        preset=PRESETS["tight"]._replace(gamma=2.0, a_v=1.0),
+    )
+    others = at_the_end(policy, lambda s: s.explored.sum() - s.explored[20])
+    a, b = attack_world(61, user=20)
+    lower = audit.epsilon_lower_bound(
+        others, a, b, delta=0.01, trials=trials, seed=seed, level=level
+    )
+    return lower.epsilon
 
 
 def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, level=0.999):
@@ -258,6 +291,7 @@ def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, leve
     def nodes(side, rng, n):
         return side + sigma * np.sqrt(2.0 / m) * rng.standard_normal(n)
 
-    options = {"delta": delta, "trials": trials, "seed": seed, "level": level}
-    lower = audit.epsilon_lower_bound(nodes, 1.0, -1.0, **options).epsilon
-    return lower, joint.exact_epsilon(m / sigma**2, delta)
+    lower = audit.epsilon_lower_bound(
+        nodes, 1.0, -1.0, delta=delta, trials=trials, seed=seed, level=level
+    )
+    return lower.epsilon, joint.exact_epsilon(m / sigma**2, delta)

@@ -17,13 +17,6 @@ def attack_instances():
 
 def measured():
     """Instances whose every noisy gradient is measured."""
-    pair = audit.in_both(
-        local_md,
-        2,
-        12,
-        epsilon=1.0,
-        delta=1e-9,
-        radius=0.02,
-        step_scale=0.01,
-    )
+    short = {"radius": 0.02, "step_scale": 0.01}
+    pair = audit.in_both(local_md, 2, 12, epsilon=1.0, delta=1e-9, **short)
     return audit.instances(*pair, bound_is_tight=False)

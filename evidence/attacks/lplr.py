@@ -24,6 +24,7 @@ from companion.lplr.lplr import (
     allocate_tree,
     init,
     lplr,
+    lplr_params,
     open_layer,
     send,
 )
@@ -103,11 +104,10 @@ def message_loss(oracle: Oracle):
 
     For d = 1 its matrix noise is Laplace noise of scale 2c.
     """
-    # what both users send
     edge = oracle.edge[:2]
-    a = np.zeros((2, 3))
-    b = np.zeros((2, 3))
-    a[0], b[1] = 1.0, (1.0, -edge[1], edge[1] ** 2)
+    # what both users send: count, vector and matrix of bins 0 and 1
+    a = np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+    b = np.array([[0.0, 0.0, 0.0], [1.0, -edge[1], edge[1] ** 2]])
     vector = edge * oracle.vector_scale[0]
     matrix = edge**2 * 2 * oracle.matrix_scale
     scales = np.stack([np.full(2, oracle.count_scale), vector, matrix], axis=1)
@@ -129,11 +129,16 @@ def message_attack(oracle: Oracle) -> Attack:
         y, _ = clip_to_ball(*user, inside)  # the only clip: audits take it away
         return messages(oracle, tree, 0, (inside, y), rng, n)[:, :2]
 
-    matrix = itemgetter((slice(None), 0, 2))  # of bin 0, behind its count and its vector
-    statistic = matrix if oracle.one_sided else message_loss(oracle)
-    users = (np.array([1.0]), 1.0), (np.array([oracle.edge[1]]), -1.0)
-    how = {"sees": "message", "note": "the second stage", "runs": False}
-    return Attack(mechanism, *users, statistic, **how)
+    matrix_of_bin_0 = itemgetter((slice(None), 0, 2))  # behind its count and its vector
+    return Attack(
+        mechanism=mechanism,
+        a=(np.array([1.0]), 1.0),
+        b=(np.array([oracle.edge[1]]), -1.0),
+        statistic=matrix_of_bin_0 if oracle.one_sided else message_loss(oracle),
+        sees="message",
+        note="the second stage",
+        runs=False,
+    )
 
 
 def own_attacks(policy: Policy) -> tuple[Attack, ...]:
@@ -163,8 +168,8 @@ def second_layer(policy: Policy, t: int) -> State:
     s = init(policy.params)
     tree = public_state(policy.params.oracle, 5.0, 7.0)
     tree.frame[:] = np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])
-    for several, one in zip(s.forest, tree, strict=True):
-        several[0] = one
+    for of_all, own in zip(s.forest, tree, strict=True):
+        of_all[0] = own
     s.t[0] = t
     return s
 
@@ -172,21 +177,25 @@ def second_layer(policy: Policy, t: int) -> State:
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Messages of three stages, and of one oracle per arm, in both calibrations; records
     on the edges of both bins, in both layers."""
-    settings = {"n0": 8, "gamma": 20.0, "M": 2}
     first, rest = np.meshgrid(
         [-0.99, -0.25, 0.0, 0.25, 0.99],
         [-0.96, -0.05, 0.0, 0.05, 0.96],
     )
     x = np.sqrt(0.5) * np.column_stack([(first + rest).ravel(), (rest - first).ravel()])
     records = np.vstack([np.column_stack([x, np.full(len(x), y)]) for y in (-1.0, 1.0)])
-    one = lplr(2, 64, 3, **settings)
-    apart = lplr(2, 64, 2, per_action=True, **settings)
-    printed = lplr(2, 64, 3, calibration="paper", **settings)
-    deeper = [(one, second_layer(one, t)) for t in (9, 12)]
-    begun = (one, None), *deeper, (apart, None), (printed, None)
-    found = []
+    pooled = lplr(2, 64, 3, n0=8, gamma=20.0, M=2)
+    apart = lplr(2, 64, 2, per_action=True, n0=8, gamma=20.0, M=2)
+    printed = lplr(2, 64, 3, calibration="paper", n0=8, gamma=20.0, M=2)
+    begun = [
+        (pooled, None),
+        (pooled, second_layer(pooled, 9)),
+        (pooled, second_layer(pooled, 12)),
+        (apart, None),
+        (printed, None),
+    ]
+    instances = []
     for policy, state in begun:
-        case = AuditInstance(
+        instance = AuditInstance(
             policy=policy,
             releases={send: released},
             private_fields=policy.private,
@@ -194,8 +203,8 @@ def audit_instances() -> tuple[AuditInstance, ...]:
             rounds=2,
             records=records,
         )
-        found.append(case)
-    return tuple(found)
+        instances.append(instance)
+    return tuple(instances)
 
 
 class Case(NamedTuple):
@@ -211,104 +220,156 @@ class Case(NamedTuple):
 
 def audited(case: Case, trials: int, seed: int, planted: bool = False):
     """The lower bound of one case, or of its planted fault: an `audit.Audit`."""
-    one = case.faulty if planted else case.attack
-    return attacked(one, delta=0.0, trials=trials, seed=seed)
+    attack = case.faulty if planted else case.attack
+    return attacked(attack, delta=0.0, trials=trials, seed=seed)
 
 
-def halved(oracle):
+def halved(oracle: Oracle) -> Oracle:
     """Half of the noise: a fault that an audit has to find."""
-    scales = "count_scale", "vector_scale", "matrix_scale", "error_scale"
-    return oracle._replace(**{scale: getattr(oracle, scale) / 2 for scale in scales})
+    return oracle._replace(
+        count_scale=oracle.count_scale / 2,
+        vector_scale=oracle.vector_scale / 2,
+        matrix_scale=oracle.matrix_scale / 2,
+        error_scale=oracle.error_scale / 2,
+    )
 
 
-def counts(o):
+# Statistics of messages (n, bins, 1 + d + d^2)
+
+
+def counts(sent):
     """The count of bin 0 is at least 1, that of bin 1 at most 0."""
-    return (o[:, 0, 0] >= 1) & (o[:, 1, 0] <= 0)
+    return (sent[:, 0, 0] >= 1) & (sent[:, 1, 0] <= 0)
 
 
-def counts_and_vectors(o):
+def counts_and_vectors(sent):
     """The same, and the vectors are not below what the user of bin 0 sends."""
-    return counts(o) & (o[:, 0, 1] >= 1) & (o[:, 1, 1] >= 0)
+    return counts(sent) & (sent[:, 0, 1] >= 1) & (sent[:, 1, 1] >= 0)
 
 
-def outside_support(scale, o):
+def second_vector_entry(sent):
+    """The vector of bin 0 along the direction of layer 2."""
+    return sent[:, 0, 2]
+
+
+def outside_support(scale, sent):
     """The printed matrix about bin 0 cannot have come from a user with vector e2
     there."""
-    Z = o[:, 0, 3:].reshape(-1, 2, 2) + 3 * scale * np.eye(2) - np.diag([0.0, 1.0])
+    Z = sent[:, 0, 3:].reshape(-1, 2, 2) + 3 * scale * np.eye(2) - np.diag([0.0, 1.0])
     return np.linalg.eigvalsh(Z)[:, 0] < -1e-9
 
 
-def audits(epsilon: float, coef: float = 8.0):
+def interval_loss(oracle: Oracle, sent):
+    """Log-likelihood ratio of the interval statistics of bins 0 and 1."""
+    largest = oracle.cap * np.eye(2)
+    return laplace_loss(largest[0], largest[1], oracle.error_scale, sent[:, :, 0])
+
+
+# Attacks on a part of a message to the last layer
+
+
+def part_attack(oracle, users, statistic, interval_stage=False, **state) -> Attack:
+    """`Attack` on LPLR-UPDATE or LPLR-CI with a public state (keywords of
+    `public_state`)."""
+    stage = 2 * oracle.d - 1 if interval_stage else 2 * oracle.d - 2
+    return Attack(
+        mechanism=partial(messages, oracle, public_state(oracle, **state), stage),
+        a=users[0],
+        b=users[1],
+        statistic=statistic,
+        sees="message",
+        runs=False,
+    )
+
+
+def first_layer_attack(statistic, oracle: Oracle) -> Attack:
+    """d = 1: a user in bin 0 against one in bin 1."""
+    users = (np.array([1.0]), 1.0), (np.array([oracle.edge[1]]), -1.0)
+    return part_attack(oracle, users, statistic)
+
+
+def second_layer_users(oracle: Oracle):
+    """d = 2: users whose residuals fall in bins 0 and 1 of layer 2."""
+    edge = oracle.edge[1]
+    deep = np.array([math.sqrt(1 - edge**2), edge])
+    return (np.array([0.0, 1.0]), 0.0), (deep, 0.0)
+
+
+def matrix_attack(oracle: Oracle) -> Attack:
+    """The matrix about a bin, from a user outside against one inside."""
+    inside, outside = second_layer_users(oracle)
+    statistic = partial(outside_support, oracle.matrix_scale)
+    return part_attack(oracle, (outside, inside), statistic)
+
+
+def label_attack(coef: float, oracle: Oracle) -> Attack:
+    """Residual labels after the public coefficient `coef`: +-(1 + coef sqrt(1/2))."""
+    root = math.sqrt(0.5)
+    users = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
+    return part_attack(oracle, users, second_vector_entry, coef=coef)
+
+
+def interval_attack(oracle: Oracle) -> Attack:
+    """The stage of the half-widths, from two bins of layer 2."""
+    return part_attack(
+        oracle,
+        second_layer_users(oracle),
+        partial(interval_loss, oracle),
+        interval_stage=True,
+        width=oracle.cap,
+    )
+
+
+def with_half_noise(what, attack_on, oracle, claimed, proven) -> Case:
+    """A `Case` whose planted fault is half of the noise; attack_on: oracle -> Attack."""
+    return Case(
+        what=what,
+        attack=attack_on(oracle),
+        claimed=claimed,
+        proven=proven,
+        fault="half of the noise",
+        faulty=attack_on(halved(oracle)),
+    )
+
+
+def audits(epsilon: float, coef: float = 8.0) -> list[Case]:
     """`Case`s for the printed and the corrected message at this budget; the corrected
     message as a whole has the policy's own attack, the others attack a part alone.
 
     coef: coefficient of the public state that convicts the residual labels.
     """
-    (printed_1, printed_2), (corrected_1, corrected_2) = (
-        [lplr.lplr_params(d, 10**4, epsilon, M=2, calibration=how) for d in (1, 2)]
-        for how in ("paper", "corrected")
-    )
-    edge = printed_1.edge[1]
-    root = math.sqrt(0.5)
-    # d = 1: users of bins 0 and 1
-    bins = (np.array([1.0]), 1.0), (np.array([edge]), -1.0)
-    # layer 2
-    deep = (np.array([0.0, 1.0]), 0.0), (np.array([math.sqrt(1 - edge**2), edge]), 0.0)
-    signs = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
-
-    def attack(oracle, users, statistic, part=0, **state):
-        # LPLR-UPDATE (0) or LPLR-CI (1) of the last layer
-        stage = 2 * oracle.d - 2 + part
-        mechanism = partial(messages, oracle, public_state(oracle, **state), stage)
-        return Attack(mechanism, *users, statistic, "message", runs=False)
-
-    def matrix(oracle):
-        return attack(oracle, deep[::-1], partial(outside_support, oracle.matrix_scale))
-
-    def labels(oracle):
-        return attack(oracle, signs, lambda o: o[:, 0, 2], coef=coef)
-
-    def intervals(oracle):
-        statistic = partial(laplace_loss, *oracle.cap * np.eye(2), oracle.error_scale)
-        return attack(
-            oracle,
-            deep,
-            lambda o: statistic(o[:, :, 0]),
-            part=1,
-            width=oracle.cap,
-        )
-
-    def on_bins(statistic):
-        return lambda oracle: attack(oracle, bins, statistic)
-
-    def case(what, oracle, on, claimed, proven, fault="half of the noise", plant=halved):
-        return Case(
-            what=what,
-            attack=on(oracle),
-            claimed=claimed,
-            proven=proven,
-            fault=fault,
-            faulty=on(plant(oracle)),
-        )
-
+    printed_1 = lplr_params(1, 10**4, epsilon, M=2, calibration="paper")
+    printed_2 = lplr_params(2, 10**4, epsilon, M=2, calibration="paper")
+    corrected_1 = lplr_params(1, 10**4, epsilon, M=2)
+    corrected_2 = lplr_params(2, 10**4, epsilon, M=2)
     third = epsilon / 3
+    on_counts = partial(first_layer_attack, counts)
+    on_vectors = partial(first_layer_attack, counts_and_vectors)
+    on_labels = partial(label_attack, coef)
     label = f"printed: residual label, past coefficient {coef:g}"
-    unclipped = "labels that are not clipped", lambda oracle: oracle._replace(clip=False)
-    vectors = on_bins(counts_and_vectors)
+    largest_label = 1 + coef * math.sqrt(0.5)
+    whole = "corrected: whole message"
+    both = "printed: counts and vectors"
+    stage = "interval stage"
+    clipped = Case(
+        what="corrected: residual label",
+        attack=on_labels(corrected_2),
+        claimed=third,
+        proven=epsilon / 6,
+        fault="labels that are not clipped",
+        faulty=on_labels(corrected_2._replace(clip=False)),
+    )
     return [
-        case("printed: counts", printed_1, on_bins(counts), third, 2 * third),
-        case("printed: counts and vectors", printed_1, vectors, 2 * third, 4 * third),
-        case("printed: matrix", printed_2, matrix, third, math.inf),
-        case(label, printed_2, labels, third, third * (1 + coef * root)),
-        case("printed: interval stage", printed_2, intervals, epsilon, 2 * epsilon),
-        case("corrected: whole message", corrected_1, message_attack, epsilon, epsilon),
-        case(
-            "corrected: residual label",
-            corrected_2,
-            labels,
-            third,
-            epsilon / 6,
-            *unclipped,
+        with_half_noise("printed: counts", on_counts, printed_1, third, 2 * third),
+        with_half_noise(both, on_vectors, printed_1, 2 * third, 4 * third),
+        with_half_noise("printed: matrix", matrix_attack, printed_2, third, math.inf),
+        with_half_noise(label, on_labels, printed_2, third, third * largest_label),
+        with_half_noise(
+            f"printed: {stage}", interval_attack, printed_2, epsilon, 2 * epsilon
         ),
-        case("corrected: interval stage", corrected_2, intervals, epsilon, epsilon),
+        with_half_noise(whole, message_attack, corrected_1, epsilon, epsilon),
+        clipped,
+        with_half_noise(
+            f"corrected: {stage}", interval_attack, corrected_2, epsilon, epsilon
+        ),
     ]

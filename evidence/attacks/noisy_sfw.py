@@ -16,7 +16,7 @@ def first_releases(p, s, x, y, rng, out):
         s.t[0] = 0
         gather(p, s, x, y)
         release(p, s, p.half, p.sigma_first, rng)
-        copy(s.noise, out[i])
+        copy(s.released, out[i])
 
 
 def attacks(optimiser):
@@ -26,14 +26,21 @@ def attacks(optimiser):
     # no context is longer in l_2
     x = np.full(p.d, p.d ** (-1.0 / p.q))
     s = init(p, None)
-    mechanism = audit.filled(
-        (p.d,),
-        lambda z, rng, out: first_releases(p, s, *z, rng, out),
+
+    def shown(record, rng, out):
+        first_releases(p, s, *record, rng, out)
+
+    return (
+        audit.Attack(
+            mechanism=audit.filled((p.d,), shown),
+            a=(x, p.high),
+            b=(x, -p.high),
+            statistic=audit.along(-x),
+            sees="releases",
+            note="later gradients",
+            runs=False,
+        ),
     )
-    pair = [(x, p.high), (x, -p.high)]
-    statistic = audit.along(-x)
-    how = {"note": "later gradients", "runs": False}
-    return (audit.Attack(mechanism, *pair, statistic, "releases", **how),)
 
 
 def attack_instances():
@@ -46,6 +53,6 @@ def measured():
     attains 2 L for a small ball; the bound of the later ones is out of reach for
     squares."""
     known = {"epsilon": 1.0, "delta": 1e-2, "radius": 0.02}
-    corrected, printed = audit.in_both(noisy_sfw, 2, 16, **known)
-    _, wide = audit.in_both(noisy_sfw, 9, 16, **known)
-    return audit.instances(corrected, printed, wide, bound_is_tight=False)
+    pair = audit.in_both(noisy_sfw, 2, 16, **known)
+    wide = noisy_sfw(9, 16, calibration="paper", **known)
+    return audit.instances(*pair, wide, bound_is_tight=False)

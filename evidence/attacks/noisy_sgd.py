@@ -31,20 +31,17 @@ def attacks(optimiser):
     """
     p = optimiser.params
     X = np.zeros((p.n, p.d))
-    Y = np.full(p.n, -p.high)
+    X[:, 0] = 1.0
     Z = np.full(p.n, -p.high)
-    X[:, 0], Y[0] = 1.0, p.high
-    steps = lambda z, rng, out: gradients(p, *z, rng, out)
-    statistic = partial(sampled_loss, p)
+    Y = Z.copy()
+    Y[0] = p.high
+
+    def steps(data, rng, out):
+        gradients(p, *data, rng, out)
+
     seen = audit.filled((p.steps, p.d), steps)
-    released = audit.Attack(
-        mechanism=seen,
-        a=(X, Y),
-        b=(X, Z),
-        statistic=statistic,
-        sees="releases",
-        runs=False,
-    )
+    loss = partial(sampled_loss, p)
+    released = audit.Attack(seen, (X, Y), (X, Z), loss, "releases", runs=False)
     return released, audit.on_first_label(optimiser, "the order of steps")
 
 

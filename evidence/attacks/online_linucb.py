@@ -12,8 +12,7 @@ from companion.online_linucb.online_linucb import online_linucb, randomize
 from evidence.attacks import audit
 from evidence.attacks.audit import AuditInstance, in_both, instances
 
-# --- audit data
-# ---------------------------------------------------------------------------------
+BUDGET = {"epsilon": 1.0, "delta": 0.1}  # of the instances that are measured
 
 
 @jit
@@ -23,42 +22,45 @@ def messages(p, x, y, rng, out):
         randomize(p, x, y, rng, out[i])
 
 
-def own_attacks(policy: Policy):
-    """One user's message, for two records that are as far apart as any."""
-    p = policy.params
-    x = np.zeros(p.d)
-    y = 0.0 if p.offset else -1.0
-    size = np.sqrt(0.5) if p.offset else 1.0
-    x[0] = size
+def far_records(offset: bool, d: int):
+    """Two records (x, y) of the universe that are as far apart as any."""
+    x = np.zeros(d)
+    if not offset:
+        x[0] = 1.0
+        return (x, 1.0), (-x, -1.0)
+    x[0] = np.sqrt(0.5)
     z = -x
-    if p.offset:
-        x[-1] = z[-1] = size
+    x[-1] = z[-1] = np.sqrt(0.5)
+    return (x, 1.0), (z, 0.0)
 
-    mechanism = audit.filled(
-        (p.d + 1,),
-        lambda record, rng, out: messages(p, *record, rng, out),
+
+def own_attacks(policy: Policy):
+    """One user's message, for those two records and the best statistic."""
+    p = policy.params
+    a, b = far_records(p.offset, p.d)
+
+    def sent(record, rng, out):
+        x, y = record
+        messages(p, x, y, rng, out)
+
+    attack = audit.Attack(
+        mechanism=audit.filled((p.d + 1,), sent),
+        a=a,
+        b=b,
+        statistic=audit.along(np.append(a[0] - b[0], a[1] - b[1])),
+        sees="message",
+        runs=False,
     )
-    far = audit.along(np.append(x - z, 1.0 - y))
-    return (
-        audit.Attack(
-            mechanism=mechanism,
-            a=(x, 1.0),
-            b=(z, y),
-            statistic=far,
-            sees="message",
-            runs=False,
-        ),
-    )
+    return (attack,)
 
 
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations in both universes."""
-    kinds = [
-        {"calibration": c, "universe": u}
-        for c in ("corrected", "paper")
-        for u in UNIVERSES
+    policies = [
+        online_linucb(2, 8, **BUDGET, calibration=calibration, universe=universe)
+        for calibration in ("corrected", "paper")
+        for universe in UNIVERSES
     ]
-    policies = (online_linucb(2, 8, epsilon=1.0, delta=0.1, **kind) for kind in kinds)
     return instances(*policies, rounds=3)
 
 
@@ -70,8 +72,8 @@ def anytime_attacks(policy: Policy):
 
 def anytime_instances() -> tuple[AuditInstance, ...]:
     """Rounds of two epochs, in both calibrations."""
-    options = {"epsilon": 1.0, "delta": 0.1, "lambda_min": 1.0}
-    return instances(*in_both(anytime_linucb, 2, **options), rounds=3)
+    policies = in_both(anytime_linucb, 2, **BUDGET, lambda_min=1.0)
+    return instances(*policies, rounds=3)
 
 
 def combiner_attacks(policy: Policy):
@@ -81,13 +83,13 @@ def combiner_attacks(policy: Policy):
 
 def combiner_instances() -> tuple[AuditInstance, ...]:
     """Rounds of two base learners, in both calibrations."""
-    known = {"epsilon": 1.0, "delta": 0.1}
-    anytime = in_both(anytime_linucb, 2, lambda_min=1.0, **known)
-    pairs = zip(anytime, in_both(online_linucb, 2, 8, **known), strict=True)
-    return instances(*(combiner(pair, 8) for pair in pairs), rounds=3)
+    anytime = in_both(anytime_linucb, 2, **BUDGET, lambda_min=1.0)
+    known = in_both(online_linucb, 2, 8, **BUDGET)
+    policies = [combiner(pair, 8) for pair in zip(anytime, known, strict=True)]
+    return instances(*policies, rounds=3)
 
 
 def ridge_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations: one message per user."""
-    policies = in_both(corrected_ridge, 2, 8, epsilon=1.0, delta=0.1)
+    policies = in_both(corrected_ridge, 2, 8, **BUDGET)
     return instances(*policies, rounds=3)

@@ -1,25 +1,18 @@
 """Attacks on the three private LinUCBs, and the instances that are measured."""
 
-import itertools
-
 import numpy as np
 
 from companion.accounting import privacy
 from companion.accounting.privacy import tree_levels
-from companion.baselines.private_linucb import (
-    init,
-    jdp_linucb,
-    ldp_linucb,
-    randomize,
-    sdp_linucb,
-    update,
-)
+from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.ldp_linucb import ldp_linucb, randomize
+from companion.baselines.sdp_linucb import sdp_linucb, update
 from companion.jit import jit
 from companion.kernels import mechanisms
 from companion.kernels.linalg import copy
 from evidence.attacks import audit
 
-# Audits
+BUDGET = {"epsilon": 1.0, "delta": 0.1}  # of the instances that are measured
 
 
 def far_records(offset, d):
@@ -28,28 +21,37 @@ def far_records(offset, d):
     x = np.zeros(d)
     z = np.zeros(d)
     if offset:
-        x[0] = x[-1] = z[-1] = np.sqrt(0.5)
+        x[0] = np.sqrt(0.5)
         z[0] = -x[0]
+        x[-1] = z[-1] = np.sqrt(0.5)
         return (x, 1.0), (z, 1.0)
-    x[0], z[0], z[1] = 1.0, 0.5, np.sqrt(0.75)
+    x[0] = 1.0
+    z[0] = 0.5
+    z[1] = np.sqrt(0.75)
     return (x, 1.0), (z, -1.0)
 
 
 def far_move(offset, d):
     """How far those two move the packed statistics."""
-    ends = np.empty((2, mechanisms.statistics_size(d)))
-    for end, record in zip(ends, far_records(offset, d), strict=True):
-        mechanisms.pack_statistics(*record, end)
-    return ends[0] - ends[1]
+    packed = np.empty((2, mechanisms.statistics_size(d)))
+    for i, (x, r) in enumerate(far_records(offset, d)):
+        mechanisms.pack_statistics(x, r, packed[i])
+    return packed[0] - packed[1]
 
 
-def on_one_user(p, draw, *how):
+def on_one_user(p, draw, sees, runs):
     """`audit.Attack` on what draw(record, rng, out) lets out of one user's statistics:
     those two records, and the best statistic."""
-    mechanism = audit.filled((mechanisms.statistics_size(p.d),), draw)
-    ends = far_records(p.offset, p.d)
-    best = audit.along(far_move(p.offset, p.d))
-    return (audit.Attack(mechanism, *ends, best, *how),)
+    a, b = far_records(p.offset, p.d)
+    attack = audit.Attack(
+        mechanism=audit.filled((mechanisms.statistics_size(p.d),), draw),
+        a=a,
+        b=b,
+        statistic=audit.along(far_move(p.offset, p.d)),
+        sees=sees,
+        runs=runs,
+    )
+    return (attack,)
 
 
 @jit
@@ -64,9 +66,10 @@ def message_attack(policy):
     p = policy.params
 
     def sent(record, rng, out):
-        messages(p, *record, rng, np.empty(p.d), out)
+        x, r = record
+        messages(p, x, r, rng, np.empty(p.d), out)
 
-    return on_one_user(p, sent, "message", "", False)
+    return on_one_user(p, sent, "message", runs=False)
 
 
 def tree_attacks(policy):
@@ -75,10 +78,10 @@ def tree_attacks(policy):
     come next.
     """
     p = policy.params
-    several = audit.runs_of(policy, lambda s: s.release)
-    ends = far_records(p.offset, p.d)
-    move = far_move(p.offset, p.d)
-    return audit.on_first_nodes(policy, *ends, several, move), later_signs_attack(policy)
+    a, b = far_records(p.offset, p.d)
+    released = audit.runs_of(policy, lambda s: s.release)
+    nodes = audit.on_first_nodes(policy, a, b, released, far_move(p.offset, p.d))
+    return nodes, later_signs_attack(policy)
 
 
 def later_signs_attack(policy):
@@ -90,20 +93,17 @@ def later_signs_attack(policy):
     d = policy.params.d
     T = 1 << (tree_levels(policy.params.T) - 1)
     X = np.zeros((T, 2, d))
-    a = np.zeros((T, 2))
-    b = np.zeros((T, 2))
     X[:, 0, 0] = 1.0
     X[:, 1, 0] = -1.0
     X[0, 1, 0] = 1.0  # either arm
-    a[0] = 1.0
-    b[0] = -1.0
-    seen = audit.along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
-    arms = audit.playing(policy, user=0)
+    paid = np.zeros((T, 2))
+    paid[0] = 1.0
+    powers = [-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)]
     return audit.Attack(
-        mechanism=arms,
-        a=(X, a),
-        b=(X, b),
-        statistic=seen,
+        mechanism=audit.playing(policy, user=0),
+        a=(X, paid),
+        b=(X, -paid),
+        statistic=audit.along(powers),
         sees="actions",
     )
 
@@ -127,48 +127,46 @@ def batch_attack(policy):
     p = policy.params
 
     def last(record, rng, out):
-        batches(p, after(policy, p.batch - 1), *record, rng, out)
+        x, r = record
+        batches(p, after(policy, p.batch - 1), x, r, rng, out)
 
-    return on_one_user(p, last, "batch")
+    return on_one_user(p, last, "batch", runs=True)
 
 
 def after(policy, t):
     """The first state of a policy, told that t rounds were played."""
-    return init(policy.params)._replace(t=np.array([t]))
+    return policy.init(policy.params)._replace(t=np.array([t]))
 
 
 def ldp_audits():
     """One message of every user."""
-    kinds = itertools.product(("corrected", "paper"), privacy.UNIVERSES)
-    made = (
-        ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u)
-        for c, u in kinds
-    )
-    return audit.instances(*made, rounds=3)
+    policies = [
+        ldp_linucb(2, 8, **BUDGET, calibration=calibration, universe=universe)
+        for calibration in ("corrected", "paper")
+        for universe in privacy.UNIVERSES
+    ]
+    return audit.instances(*policies, rounds=3)
 
 
 def jdp_audits():
     """Every prefix sum."""
-    known = {"epsilon": 1.0, "delta": 0.1}
-    kinds = (
-        (10, "corrected", "ball"),
-        (3, "corrected", "offset_sphere"),
-        (2, "paper", "ball"),
+    return audit.instances(
+        jdp_linucb(2, 10, **BUDGET),
+        jdp_linucb(2, 3, **BUDGET, universe="offset_sphere"),
+        jdp_linucb(2, 2, **BUDGET, calibration="paper"),
     )
-    made = (jdp_linucb(2, T, calibration=c, universe=u, **known) for T, c, u in kinds)
-    return audit.instances(*made)
 
 
 def sdp_audits():
     """The last user of a batch, and two small batches."""
-    known = {"epsilon": 1.0, "delta": 0.1}
-    kinds = ("corrected", "ball"), ("corrected", "offset_sphere"), ("paper", "ball")
-    made = [
-        sdp_linucb(2, 800, batch=400, calibration=c, universe=u, **known)
-        for c, u in kinds
-    ]
+    large = (
+        sdp_linucb(2, 800, **BUDGET, batch=400),
+        sdp_linucb(2, 800, **BUDGET, batch=400, universe="offset_sphere"),
+        sdp_linucb(2, 800, **BUDGET, batch=400, calibration="paper"),
+    )
     last = [
-        audit.instance(q, initial_state=after(q, 399), bound_is_tight=False) for q in made
+        audit.instance(q, initial_state=after(q, 399), bound_is_tight=False)
+        for q in large
     ]
-    small = sdp_linucb(2, 4, batch=2, **known)
+    small = sdp_linucb(2, 4, **BUDGET, batch=2)
     return (*last, audit.instance(small, rounds=4, bound_is_tight=None))

@@ -18,18 +18,17 @@ def on_later_users(policy):
     """
     p = policy.params
     X = np.zeros((p.T, p.K, p.d))
+    X[:, :, 0] = 1.0
     R = np.zeros((p.T, p.K))
-    X[:, :, 0], R[0] = 1.0, p.learner.high
-    other = R.copy()
+    R[0] = p.learner.high
+    other = np.zeros((p.T, p.K))
     other[0] = p.learner.low
+
+    def to_arm_0(arms):
+        return (arms == 0).sum(axis=1)
+
     seen = audit.playing(policy, user=0)
-    return audit.Attack(
-        mechanism=seen,
-        a=(X, R),
-        b=(X, other),
-        statistic=lambda arms: (arms == 0).sum(axis=1),
-        sees="actions",
-    )
+    return audit.Attack(seen, (X, R), (X, other), to_arm_0, "actions")
 
 
 def attacks(policy):
@@ -37,19 +36,15 @@ def attacks(policy):
     arm 0 after 1, 2, 4, ... rounds, all later contexts 0; and the arms of the others."""
     p = policy.params
     x = np.eye(p.d)[0]
-    a, b = ((x, r) for r in (p.learner.high, p.learner.low))
-    # means, of t + 1 records
-    several = audit.runs_of(policy, lambda s: s.arms.gradient[0])
-    released = audit.on_first_nodes(
-        policy,
-        a,
-        b,
-        several,
-        -x,
-        K=p.K,
-        weights=lambda t: t + 1.0,
-    )
-    return released, on_later_users(policy)
+    a = (x, p.learner.high)
+    b = (x, p.learner.low)
+
+    def records(t):
+        return t + 1.0  # what is shown is a mean of so many
+
+    shown = audit.runs_of(policy, lambda s: s.arms.gradient[0])
+    sums = audit.on_first_nodes(policy, a, b, shown, -x, K=p.K, weights=records)
+    return sums, on_later_users(policy)
 
 
 def attack_instances():
@@ -64,9 +59,8 @@ def measured():
     rewards.
     """
     keys = {"epsilon": 1.0, "delta": 1e-2}
-    clipped, forced = (
-        sco_bandit(2, 2, 5 + t0, t0=t0, clip=0.05, **keys) for t0 in (0, 1)
-    )
+    clipped = sco_bandit(2, 2, 5, t0=0, clip=0.05, **keys)
+    forced = sco_bandit(2, 2, 6, t0=1, clip=0.05, **keys)
     printed = sco_bandit(2, 2, 3, t0=0, radius=0.01, calibration="paper", **keys)
     return (
         *audit.instances(clipped),
@@ -89,11 +83,9 @@ def on_standing_arms(policy):
     R = np.zeros((p.T, p.K))
     silent = X.copy()
     silent[1] = 0.0
+
+    def to_arm_2(arms):
+        return arms[:, 1] == 2
+
     seen = audit.playing(policy, user=1)
-    return audit.Attack(
-        mechanism=seen,
-        a=(X, R),
-        b=(silent, R),
-        statistic=lambda arms: arms[:, 1] == 2,
-        sees="actions",
-    )
+    return audit.Attack(seen, (X, R), (silent, R), to_arm_2, "actions")

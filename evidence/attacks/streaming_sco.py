@@ -1,6 +1,7 @@
 """Attacks on streaming Frank-Wolfe, and the instances that are measured."""
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -59,6 +60,11 @@ def vertices(p, sums, out):
             geometry.vertex(sums[i, k], p.p, p.radius, out[i, k])
 
 
+def by_kernel(mechanism, a, b, statistic, sees, note=""):
+    """`audit.Attack` whose outputs a kernel draws, many at once."""
+    return audit.Attack(mechanism, a, b, statistic, sees, note, runs=False)
+
+
 def node_sums(p, t, levels, outputs=node_outputs):
     """The mechanism that maps record t = 1 or 2, (x (d,), y), to the released sums (n,
     levels, d) of the nodes that hold it; outputs: the kernel that draws."""
@@ -75,56 +81,51 @@ def on_nodes(optimiser, outputs=node_outputs, labels=None):
     the record's (None:
     the ends of their range)."""
     p = optimiser.params
-    levels = tree_levels(optimiser.params.n)
+    levels = tree_levels(p.n)
     nodes = node_sums(p, 1, levels, outputs)
 
-    def seen(record, rng, n):
-        found = np.empty((n, levels, p.d))
-        vertices(p, nodes(record, rng, n), found)
-        return found
+    def seen(record, rng, out):
+        vertices(p, nodes(record, rng, len(out)), out)
 
+    shown = audit.filled((levels, p.d), seen)
     x = longest_context(p)
-    pair = [(x, y) for y in labels or (p.high, p.low)]
+    high, low = labels or (p.high, p.low)
+    a = (x, high)
+    b = (x, low)
     statistic = audit.along(np.tile(-x, levels))
     return (
-        audit.Attack(nodes, *pair, statistic, "releases", runs=False),
-        audit.Attack(seen, *pair, statistic, "parameters", "other times", runs=False),
+        by_kernel(nodes, a, b, statistic, "releases"),
+        by_kernel(shown, a, b, statistic, "parameters", "other times"),
     )
 
 
 def farthest_pair(p):
     """Two records (x (d,), low), d >= 2, whose second leaves are as far apart in l_2 as
     any of their kind: x_1 = a, all other entries equal, or their opposites."""
-    pairs = []
+    farthest = -1.0
     for a in np.linspace(0.0, 0.99, 100):
-        rest = ((1.0 - a**p.q) / (p.d - 1)) ** (1.0 / p.q) if p.q < np.inf else 1.0
-        x = np.full(p.d, rest)
-        z = np.full(p.d, -rest)
+        x = np.ones(p.d)
+        if p.q < np.inf:
+            x[:] = ((1.0 - a**p.q) / (p.d - 1)) ** (1.0 / p.q)
+        z = -x
         x[0] = z[0] = a
         far = np.linalg.norm(record_leaf(p, 2, x, p.low) - record_leaf(p, 2, z, p.low))
-        pairs.append((float(far), a, (x, p.low), (z, p.low)))
-    return max(pairs, key=lambda pair: pair[:2])[2:]
+        if far >= farthest:
+            farthest = far
+            pair = (x, p.low), (z, p.low)
+    return pair
 
 
 def on_second_nodes(optimiser):
     """`audit.Attack` on the nodes that hold the second record, d >= 2: its leaf can move
     further than the first, at theta = 0, ever does.  It lies in one node less."""
     p = optimiser.params
-    levels = tree_levels(optimiser.params.n) - 1
+    levels = tree_levels(p.n) - 1
     a, b = farthest_pair(p)
-    statistic = audit.along(
-        np.tile(record_leaf(p, 2, *a) - record_leaf(p, 2, *b), levels)
-    )
+    move = record_leaf(p, 2, *a) - record_leaf(p, 2, *b)
+    statistic = audit.along(np.tile(move, levels))
     nodes = node_sums(p, 2, levels)
-    return audit.Attack(
-        mechanism=nodes,
-        a=a,
-        b=b,
-        statistic=statistic,
-        sees="releases",
-        note="the first node",
-        runs=False,
-    )
+    return by_kernel(nodes, a, b, statistic, "releases", "the first node")
 
 
 def vertex_weights(p):
@@ -151,17 +152,14 @@ def on_parameters(optimiser):
     """
     p = optimiser.params
     X = np.zeros((p.n, p.d))
+    X[0] = longest_context(p)
     Y = np.zeros(p.n)
+    Y[0] = p.high
     Z = np.zeros(p.n)
-    X[0], Y[0], Z[0] = longest_context(p), p.high, p.low
+    Z[0] = p.low
     statistic = partial(vertices_along, p.step, X[0], vertex_weights(p))
-    return audit.Attack(
-        mechanism=audit.learning(optimiser),
-        a=(X, Y),
-        b=(X, Z),
-        statistic=statistic,
-        sees="parameters",
-    )
+    runs = audit.learning(optimiser)
+    return audit.Attack(runs, (X, Y), (X, Z), statistic, sees="parameters")
 
 
 @jit
@@ -186,8 +184,10 @@ def chosen(optimiser, steps):
 def sum_attacks(optimiser):
     """`audit.Attack`s on Algorithm 1: the nodes of the first record, the vertices that
     they lead to, those of whole runs, and the nodes of the second record."""
-    later = (on_second_nodes(optimiser),) if optimiser.params.d > 1 else ()
-    return *on_nodes(optimiser), on_parameters(optimiser), *later
+    tried = [*on_nodes(optimiser), on_parameters(optimiser)]
+    if optimiser.params.d > 1:
+        tried.append(on_second_nodes(optimiser))
+    return tuple(tried)
 
 
 def choice_attacks(optimiser):
@@ -195,17 +195,9 @@ def choice_attacks(optimiser):
     zero, so the sum stays the first leaf), and as public parameters show them."""
     p = optimiser.params
     x = longest_context(p)
-    a = (x, p.high)
-    b = (x, p.low)
     statistic = audit.along(vertex_weights(p)[:, None] * x)
-    drawn = audit.Attack(
-        mechanism=chosen(optimiser, p.n),
-        a=a,
-        b=b,
-        statistic=statistic,
-        sees="parameters",
-        runs=False,
-    )
+    vertices = chosen(optimiser, p.n)
+    drawn = by_kernel(vertices, (x, p.high), (x, p.low), statistic, "parameters")
     return drawn, on_parameters(optimiser)
 
 
@@ -231,29 +223,28 @@ def measured_sums():
     labels.
     """
     known = {"epsilon": 1.0, "delta": 1e-2, "p": 1.5}
-    exact = [
-        streaming_fw(2, 5, clip=0.05, factorisation=f, **known) for f in FACTORISATIONS
-    ]
-    found = list(audit.instances(*exact))
-    for kind in ("paper", "zcdp"):
-        for d in (2, 9):
-            made = streaming_fw(d, 3, radius=0.01, calibration=kind, **known)
-            found += audit.instances(made, bound_is_tight=False)
-    return tuple(found)
+    exact = []
+    for f in FACTORISATIONS:
+        exact.append(streaming_fw(2, 5, clip=0.05, factorisation=f, **known))
+    loose = []
+    for kind, d in product(("paper", "zcdp"), (2, 9)):
+        loose.append(streaming_fw(d, 3, radius=0.01, calibration=kind, **known))
+    return *audit.instances(*exact), *audit.instances(*loose, bound_is_tight=False)
 
 
 def measured_choices():
     """Instances whose every chosen vertex is measured."""
-    how = {"epsilon": 1.0, "delta": 1e-2}
-    found = ()
-    made = [
-        ("argmin", True, {"schedule": "falling", "clip": 0.05}),
-        ("coordinates", True, {"schedule": "constant", "clip": 0.05}),
-        ("gumbel", True, {"schedule": "falling", "clip": 0.05}),
-        ("gumbel", True, {"clip": 0.05}),
-        ("argmin", False, {"radius": 0.01, "calibration": "paper"}),
+    known = {"epsilon": 1.0, "delta": 1e-2}
+    kinds = [
+        ("argmin", "falling"),
+        ("coordinates", "constant"),
+        ("gumbel", "falling"),
+        ("gumbel", "constant"),
     ]
-    for selector, tight, options in made:
-        o = vertex_fw(2, 4, selector=selector, **how, **options)
-        found += audit.instances(o, bound_is_tight=tight)
-    return found
+    exact = []
+    for selector, schedule in kinds:
+        keys = {"selector": selector, "schedule": schedule, **known}
+        exact.append(vertex_fw(2, 4, clip=0.05, **keys))
+    keys = {"selector": "argmin", "calibration": "paper", **known}
+    printed = vertex_fw(2, 4, radius=0.01, **keys)
+    return *audit.instances(*exact), *audit.instances(printed, bound_is_tight=False)

@@ -20,7 +20,6 @@ SIGNS = {  # verdict: sign, style of the site, colour dark enough below white nu
     "fails": ("✗", "bad", ""),
     "undecided": ("?", "none", ""),
 }
-SHADES = {verdict: shade for verdict, (_, _, shade) in SIGNS.items()}
 # of claims, in the order of tables
 KINDS = ("theorem", "figure", "table", "privacy", "text")
 HERE = FileSystemLoader(str(files("evidence.claims")))
@@ -60,11 +59,12 @@ def tally(records) -> str:
     return ", ".join(f"{counts[v]} {v}" for v in SIGNS if counts[v])
 
 
-def listed(caption: str, records, page: str = "") -> str:
-    """Records as a table, theorems first, then figures, ...; page: where to link ("":
-    this is the place).  A statement carries its kind for filters."""
+def listed(caption: str, records, link=False) -> str:
+    """Records as a table, theorems first, then figures, ...; link: sentences lead to
+    their chapters (False: this is the place).  A statement carries its kind for
+    filters."""
     rows = [
-        [site.statement(r, page), badge(r.verdict), site.rows(r), r.paper]
+        [site.statement(r, link), badge(r.verdict), site.rows(r), r.paper]
         for r in sorted(records, key=lambda r: KINDS.index(r.kind))
     ]
     return table(caption, ["Sentence", "Verdict", "Evidence", "Place"], rows)

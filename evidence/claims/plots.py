@@ -1,7 +1,7 @@
 """Figures of the book: one look and one layout, alternative text, and the plotted data.
 
-A figure is a column of panels (`panels`) that is WIDTH wide: text that can be read on a
-phone, where the page is narrower, is of usual size on a wide one.  Seaborn sets the style
+A figure is a column of panels (`panels`) that is WIDTH wide, so that its text can be read
+on a phone; a wide page shows the same panels in rows.  Seaborn sets the style
 and colours that the colour-blind tell apart; dashes and markers do so without colours.  A
 policy has one colour and dash in the whole book (`look`).  `show` displays a figure with
 its caption, and a link that downloads the plotted numbers as CSV.  "Figure 1" is always a
@@ -19,6 +19,7 @@ import pandas as pd
 import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
+from matplotlib.gridspec import GridSpec
 from matplotlib.ticker import AutoLocator, LogLocator, ScalarFormatter
 
 from evidence.claims import markup
@@ -53,7 +54,7 @@ _again = ""  # the command that runs a figure of the present chapter again
 def use_style(chapter: str = "") -> None:
     """Set the style of all figures; `Page` calls it with its chapter."""
     global _again
-    _again = f"python -m evidence.claims.rerun {chapter}.ipynb" if chapter else ""
+    _again = f"python -m evidence.claims.rerun book/{chapter}.ipynb" if chapter else ""
     own = {
         "axes.grid": True,
         "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES),
@@ -218,12 +219,41 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
                 powers = re.sub(r"\b1e\+?0?(\d+)", r"$10^{\1}$", text.get_text())
                 text.set_text(_wrapped(powers, WORDS))
             sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)
+    tall = _picture(fig)
+    wide = _picture(fig) if _in_rows(fig) else None
+    csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    table = base64.b64encode(csv.encode()).decode()
+    return markup.site.figure(name, alt, tall, wide, caption, table, _again)
+
+
+def _picture(fig):
+    """(SVG as text in base64, width, height in pixels): the picture keeps its place while
+    it loads."""
     out = io.BytesIO()
     fig.savefig(out, format="svg", metadata={"Date": None})
-    csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    picture, table = (
-        base64.b64encode(b).decode() for b in (out.getvalue(), csv.encode())
-    )
-    # in pixels: the picture keeps its place while it loads
-    size = 96 * fig.get_size_inches()
-    return markup.site.figure(name, alt, size, picture, caption, table, _again)
+    width, height = 96 * fig.get_size_inches()
+    return base64.b64encode(out.getvalue()).decode(), width, height
+
+
+def _in_rows(fig) -> bool:
+    """Lay a column of panels out in rows of two or three, for wide pages; whether it was
+    a column."""
+    specs = [ax.get_subplotspec() for ax in fig.axes]
+    if None in specs or not specs:
+        return False
+    column = specs[0].get_gridspec()
+    apart = any(spec.get_gridspec() is not column for spec in specs)
+    if apart or column.nrows < 2 or column.ncols > 1:
+        return False
+    columns = 2 if column.nrows in (2, 4) else 3
+    rows = -(-column.nrows // columns)
+    grid = GridSpec(rows, columns, figure=fig)
+    shared = fig.axes[-1].get_xlabel()
+    for ax, spec in zip(fig.axes, specs, strict=True):
+        ax.set_subplotspec(grid[spec.num1 // columns, spec.num1 % columns])
+        ax.tick_params(labelbottom=True)
+        ax.set_xlabel(ax.get_xlabel() or shared)
+        ax.set_title(_wrapped(" ".join(ax.get_title("left").split()), 34))
+    height = fig.get_figheight() / column.nrows
+    fig.set_size_inches(0.85 * WIDTH * columns, height * rows)
+    return True

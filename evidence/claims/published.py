@@ -6,6 +6,8 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 
+REPORT = "report"
+
 
 def published(room: str):
     """The published numbers of a room, such as "fliphat", as written in its
@@ -45,4 +47,6 @@ def rooms() -> list[str]:
 
 
 def _text(room, name):
-    return files(f"companion.{room}").joinpath(name).read_text("utf8")
+    """A file of a room; REPORT is the room of the pages that belong to no paper."""
+    folder = files("evidence.claims" if room == REPORT else f"companion.{room}")
+    return folder.joinpath(name).read_text("utf8")

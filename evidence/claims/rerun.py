@@ -10,8 +10,10 @@ The names of figures stand below them in the book; without FIGURE they are liste
 import argparse
 import ast
 import builtins
+import html
 import json
 import re
+import shlex
 import symtable
 import sys
 from pathlib import Path
@@ -208,9 +210,9 @@ def rerun(path, figure: str, given=()) -> str:
     except papermill.PapermillExecutionError as error:
         raise ValueError(f"{error.ename}: {error.evalue}") from None
     body = "".join(o.get("data", {}).get("text/html", "") for o in cells[-1]["outputs"])
-    said = (
-        "; ".join(f"{name} = {value!r}" for name, value in values.items()) or "unchanged"
-    )
+    options = "".join(f" -p {name} {shlex.quote(text)}" for name, text in given)
+    body = body.replace(f"{figure}</code>", f"{figure}{html.escape(options)}</code>")
+    said = "; ".join(f"{n} = {v!r}" for n, v in values.items()) or "unchanged"
     return str(markup.site.alone(figure, f"{Path(path).name}, {figure}: {said}", body))
 
 

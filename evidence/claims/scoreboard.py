@@ -9,7 +9,7 @@ judges it (`why`).
 
 import json
 import math
-from importlib.resources import files
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,12 +18,19 @@ import pandas as pd
 from companion.stats import Interval
 from evidence.claims import markup
 from evidence.claims.claims import AUDITED, UNTESTED, outcome
-from evidence.claims.published import paper, rooms
+from evidence.claims.published import paper
 from evidence.claims.tables import Shown, numbers
 
 NOTHING = "No chapter has been executed: run `make book`."
 UNMEASURED = "No record was tested at this scale."
-FINDINGS = "findings of ours"
+PAPERS = {  # the room of a paper in `companion`: its short name
+    "online_linucb": "OnlineLinUCB",
+    "fliphat": "FLIPHAT",
+    "streaming_sco": "Streaming SCO",
+    "private_glm": "Private GLM bandits",
+    "lplr": "LPLR",
+}
+OTHERS = "Other pages"
 EVIDENCE = "_rows"  # ends the names of evidence pages
 LEVEL = 0.95  # of the intervals on the pages
 
@@ -69,19 +76,36 @@ class Scoreboard:
             self.times = json.loads(path.with_name("times.json").read_text("utf8"))
 
     def summary(self) -> Shown:
-        """Verdicts counted, of all chapters and per chapter; findings apart."""
+        """Verdicts counted, a bar for every paper; findings of ours apart."""
         if not self.claims:
             return Shown(f"<p>{NOTHING}</p>", NOTHING)
-        claims = pd.DataFrame(self.claims)
-        titles = {"all": "all pages"}
-        for c in self.times["chapters"]:
-            titles[c["chapter"]] = markup.site.page(c["chapter"], c["title"])
-        kinds = claims["verdict"].where(~claims["finding"], FINDINGS)
-        counts = pd.crosstab(claims["chapter"], kinds, margins=True, margins_name="all")
-        columns = [kind for kind in (*markup.SIGNS, FINDINGS) if kind in counts]
-        rows = [chapter for chapter in titles if chapter in counts.index]
-        shown = counts.loc[rows, columns].rename(titles).rename_axis(None, axis=1)
-        return numbers(shown.rename_axis("chapter").replace(0, ""), caption="Verdicts")
+        lines = []
+        for name, records in self._by_paper(finding=False).items():
+            lines.append((name, Counter(r.verdict for r in records)))
+        total = sum((counts for _, counts in lines), Counter())
+        counted = {v: total[v] for v in markup.SIGNS if total[v]}
+        rows = []
+        said = []
+        for name, counts in [("All papers", total), *lines]:
+            own = {v: counts[v] for v in counted if counts[v]}
+            rows.append((name, counts.total(), own))
+            said.append(f"{name}: {', '.join(f'{n} {v}' for v, n in own.items())}")
+        ours = Counter(r.verdict for r in self.claims if r.finding)
+        said.append(f"Findings of ours: {ours.total()}")
+        return Shown(markup.site.bars(rows, counted, ours.total()), "\n".join(said))
+
+    def _by_paper(self, finding):
+        """{name of a paper, or of all other pages: its records}, in the order of the
+        book."""
+        papers = {}
+        for room, name in PAPERS.items():
+            papers |= dict.fromkeys(paper(room)["chapters"], name)
+        found = {name: [] for name in (*PAPERS.values(), OTHERS)}
+        for chapter in self.times["chapters"]:
+            for record in self.claims:
+                if (record.chapter, record.finding) == (chapter["chapter"], finding):
+                    found[papers.get(record.chapter, OTHERS)].append(record)
+        return {name: records for name, records in found.items() if records}
 
     def chance(self) -> Shown:
         """How many intervals miss by chance, and the verdicts that hang on one of
@@ -127,27 +151,26 @@ class Scoreboard:
     def by_paper(self) -> Shown:
         """The claims of every paper, main results first, linked to places, below the
         filters, which nobody sees without scripts."""
-        return self._each("<div data-filters></div>", False)
+        page = self._listed(finding=False)
+        return Shown(f"<div data-filters></div>{page}", "See the page.")
 
     def findings(self) -> Shown:
         """Our own findings, paper by paper, linked to their places."""
-        return self._each("", True)
+        return Shown(self._listed(finding=True), "See the page.")
 
-    def _each(self, first, finding):
-        """One table per chapter that has such records; those of evidence pages are
-        folded."""
-        parts = [first]
-        for c in self.times["chapters"]:
-            name = c["chapter"]
-            title = c["title"]
-            if own := [
-                r for r in self.claims if (r.chapter, r.finding) == (name, finding)
-            ]:
-                table = markup.listed(title, own, f"{name}.html")
-                further = name.endswith(EVIDENCE)
-                summary = f"{title}: {len(own)} sentences"
-                parts.append(markup.folded(summary, table) if further else table)
-        return Shown("".join(parts), "See the page.")
+    def _listed(self, finding):
+        """A table for every paper, then one, folded, of the records of its evidence
+        pages."""
+        page = ""
+        for name, records in self._by_paper(finding).items():
+            main = [r for r in records if not r.chapter.endswith(EVIDENCE)]
+            further = [r for r in records if r.chapter.endswith(EVIDENCE)]
+            if main:
+                page += markup.listed(name, main, link=True)
+            if further:
+                summary = f"{name}: {len(further)} further sentences"
+                page += markup.folded(summary, markup.listed(name, further, link=True))
+        return page
 
 
 def multiplicity(records) -> Multiplicity:
@@ -247,23 +270,16 @@ def sentences(records) -> str:
     """A folded table of all sentences of every paper; records: the `Claim`s of a
     build."""
     shown = ""
-    for room in rooms():
-        if not files(f"companion.{room}").joinpath("paper.toml").is_file():
-            continue
+    for room in PAPERS:
         told = paper(room)
         own = {r.id: r for r in records if r.chapter in told["chapters"]}
         rows = [
             [s["place"], s["says"], markup.site.judged(s, own), s.get("why", "")]
             for s in told["sentences"]
         ]
-        table = markup.table(
-            told["paper"],
-            ["Place", "Sentence", "Verdict", "Remark"],
-            rows,
-        )
+        head = ["Place", "Sentence", "Verdict", "Remark"]
+        table = markup.table(told["paper"], head, rows)
         judged = sum("claims" in s for s in told["sentences"])
-        shown += markup.folded(
-            f"{told['paper']}: {len(rows)} sentences, {judged} judged",
-            table,
-        )
+        summary = f"{PAPERS[room]}: {len(rows)} sentences, {judged} judged"
+        shown += markup.folded(summary, table)
     return shown

@@ -21,7 +21,8 @@ from itertools import product
 import numpy as np
 
 from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
-from companion.core import Universe, horizon, one_context
+from companion.contract import horizon, one_context
+from companion.core import Universe
 from companion.stats import at_least
 from companion.validate import need_choice
 from evidence.attacks import audit
@@ -197,5 +198,11 @@ def speaks(subject):
         sys.stdout.flush()
     printed = os.pread(1, 200, before).decode("utf8", "replace").splitlines()[:1]
     found = sorted(seen) + [f"prints {line!r}" for line in printed]
-    outcome = "it says more than its arms" if found else "holds"
-    return {"outcome": outcome, "found": "; ".join(found)}
+    said = "; ".join(found)
+    if not found:
+        return {"outcome": "holds", "found": ""}
+    advice = "others may read it: take it out of the kernels"
+    return {
+        "outcome": "broken",
+        "found": f"a run says more than its arms: {said} -> {advice}",
+    }

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from companion import core
+from companion import contract
 from evidence.measure.recording import Interpreter, arrays, leaves
 
 MODELS = {"none", "local", "shuffle", "joint", "central"}
@@ -161,7 +161,11 @@ def live_equals_play(make) -> None:
         arm = policy.select(p, found, shown, rng)
         need(arm == expected, f"round {t}: select says arm {arm}, play says {expected}")
         shown[:] = np.nan
-        found = policy.update(p, found, expected, x, R[t, expected], rng) or found
+        returned = policy.update(p, found, expected, x, R[t, expected], rng)
+        need(
+            returned is None,
+            "update returns something: change the State in place and return nothing",
+        )
         x[:] = np.nan
     said = "select and update end in another state than play, or hold the caller's arrays"
     need(same_state(state, found), said)
@@ -203,10 +207,10 @@ def stream_for(policy, n: int = ROUNDS, K: int = 0):
     it takes (3 where it does not care), with at most as many rounds as it was built for,
     and one context in all rows where it takes no other.
     """
-    n = min(n, core.horizon(policy) or n)
+    n = min(n, contract.horizon(policy) or n)
     K = K or getattr(policy.params, "K", 4)
     X, R, mu = stream(n, K, getattr(policy.params, "d", 3))
-    if core.one_context(policy):
+    if contract.one_context(policy):
         X = np.ascontiguousarray(np.repeat(X[:, :1], X.shape[1], axis=1))
     return X, R, mu
 
@@ -220,10 +224,7 @@ def run(policy, X: np.ndarray, R: np.ndarray, *, seed: int = 1, cuts=()):
     ends = [0, *(c for c in cuts if c < len(X)), len(X)]
     for start, end in pairwise(ends):
         block = slice(start, end)
-        state = (
-            policy.loop(policy.params, state, X[block], R[block], rng, arms[block])
-            or state
-        )
+        policy.loop(policy.params, state, X[block], R[block], rng, arms[block])
     return arms, state
 
 

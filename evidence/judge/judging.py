@@ -54,7 +54,8 @@ def judge(
         "trials": trials,
         "seed": validate.need_seed("seed", seed),
     }
-    child = Child(what, validate.need_positive("limit", limit))
+    limit = validate.need_positive("limit", limit)
+    child = Child(what, min(limit, QUICK_LIMIT) if quick else limit)
     return made(investigate(child.ask, worlds, epsilons, **how))
 
 
@@ -77,15 +78,17 @@ def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
         (found,) = add("contract", name, checks.checked, name)
         if found["outcome"] == "failed":
             found["outcome"] = "broken"
-            if name == "rows":  # nothing can be played
+            stuck = found["found"].startswith("does not return")
+            if stuck or name == "rows":  # nothing can be played
                 return rows
     add("budget", "budgets", measuring.asked)
     add("speech", "a run", attack.speaks)
     if promise["model"] != "none":
         for row in add("measured", "its noise", measuring.plans, quick):
-            if (plan := row.pop("plan", None)) is not None:
-                enough = quick and any(r.get("outcome") == "refuted" for r in rows)
-                row |= SKIPPED if enough else ask(measuring.measured, plan)[0]
+            plan = row.pop("plan", None)
+            if plan is not None:
+                done = quick and any(r.get("outcome") == "refuted" for r in rows)
+                row |= SKIPPED if done else ask(measuring.measured, plan)[0]
         for task in (attack.general, attack.own):
             add("attack", f"{task.__name__} attack", task, quick, trials, seed)
     add("cost", "a round", leaderboard.cost)
@@ -121,13 +124,14 @@ WORDS = {  # the verdict: exit code, meaning
     "BOUNDED ONLY": (3, "no attack refutes it, but its noise was not measured"),
     "CONTRACT BROKEN": (4, "it does not do what every policy does: mend that first"),
 }
+QUICK_LIMIT = 30.0  # seconds of CPU that one task of a short look may take
 SKIPPED = {"outcome": "not applicable", "found": "not measured: refuted already"}
 QUIET = ("holds", "beside", "not applicable")  # outcomes of rows that have no line
 UNSEEN = """What the judge cannot see:
-  what the audit's declaration leaves out: which numbers are shown, which fields are private
+  what the declaration leaves out: which numbers are shown, which fields are private
   neighbours that were not tried; a bound below the promise proves nothing
   leaks by time, by memory, or by the last bits of floating-point numbers
-  whether records that enter many rounds belong to one person: the unit is what the guarantee says
+  whether records of many rounds belong to one person: the guarantee names the unit
 """
 
 
@@ -182,7 +186,7 @@ def made(rows) -> Report:
     names = {}
     for row in sorted(
         rows,
-        key=lambda row: {"refuted": 0, "broken": 1}.get(row["outcome"], 2),
+        key=lambda row: {"broken": 0, "refuted": 1}.get(row["outcome"], 2),
     ):
         if row["outcome"] not in QUIET:
             what = row.get("where", row["what"])
@@ -206,13 +210,19 @@ def verdict(rows) -> str:
     promise = rows[0]
     if promise["outcome"] != "promised":
         return "NOTHING"
-    if "refuted" in found or "broken" in found:
-        return "REFUTED" if "refuted" in found else "CONTRACT BROKEN"
-    needed = [r for r in rows if r["part"] == "measured" and not r.get("optional")]
-    if needed and all(row["outcome"] == "measured" for row in needed):
+    for outcome, word in (("broken", "CONTRACT BROKEN"), ("refuted", "REFUTED")):
+        if outcome in found:
+            return word
+    needed = [r for r in rows if r["part"] == "measured"]
+    if needed and all(enough(row) for row in needed):
         return "MEASURED"
-    return (
-        "BOUNDED ONLY"
-        if "not refuted" in found or promise["model"] == "none"
-        else "NOTHING"
-    )
+    if "not refuted" in found or promise["model"] == "none":
+        return "BOUNDED ONLY"
+    return "NOTHING"
+
+
+def enough(row) -> bool:
+    """Whether a row of the measurement lets the whole be MEASURED: its interval is
+    narrow, or it is a cut of a long run, in which a record need not lose all."""
+    narrow = row["outcome"] == "measured"
+    return narrow or (row["outcome"] == "bounded" and row.get("cut", False))

@@ -9,7 +9,7 @@ import inspect
 
 from companion import policies
 from companion.baselines.random import random
-from companion.core import one_context
+from companion.contract import one_context
 from companion.environments import replay
 from companion.simulate import simulate
 from evidence.arena import contest, recipes

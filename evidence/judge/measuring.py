@@ -12,22 +12,26 @@ import numpy as np
 from scipy import stats as sps
 
 from companion.accounting.privacy import ADD_OR_REMOVE
-from companion.core import horizon
+from companion.contract import horizon
 from evidence.attacks.audit import AuditInstance, readers
 from evidence.judge.checks import run, same_state, stream_for
 from evidence.measure.neighbours import filler
-from evidence.measure.noise_laws import measure, verdict
+from evidence.measure.noise_laws import ALARM, measure, verdict, without_law
 from evidence.measure.recording import (
+    VALUES,
     Leak,
     NotMeasured,
     Recorder,
+    TooMany,
+    Unfit,
     fresh_draws,
     fresh_rows,
 )
 
 ASKED = (0.5, 1.0, 2.0)  # budgets for which instances are made
-# quick: (d, epsilon) that are measured, too
-OTHER = {True: ((5, 4.0),), False: ((5, 4.0), (2, 0.5))}
+# quick: (d, epsilon) that are measured, too; the arena plays up to 8
+OTHER = {True: ((5, 8.0),), False: ((5, 8.0), (2, 0.5))}
+TRIES = {True: 40, False: 400}  # quick: records among which the search looks
 # rounds of whole short lives, and of a long run, at most
 SHORT = (16, 23)
 LONG = 400
@@ -66,24 +70,44 @@ def shown(subject):
 
 def plans(subject, quick: bool):
     """Rows with "what" and "plan", the arguments of `instance`: the policy's own
-    instances, or its example for a few rounds; other dimensions and budgets; whole short
-    lives.  Optional: a long run, its end, and where its noise is least."""
+    instances, or its example for a few rounds; another dimension and budget; whole short
+    lives; a long run, its end, and where its noise is least."""
     takes = subject.takes
     own = shown(subject)[2]
     found = {f"own instance {i + 1}": {"number": i} for i in range(len(own))} or {
         "its example": {}
     }
-    for d, epsilon in OTHER[quick] if {"d", "epsilon"} & takes.keys() else ():
-        told = {n: v for n, v in (("d", d), ("epsilon", epsilon)) if n in takes}
-        found[" and ".join(f"{n} = {v:g}" for n, v in told.items())] = {"told": told}
+    rows = []
+    if "epsilon" not in takes:
+        rows.append(
+            {
+                "what": "another budget",
+                "outcome": "not measured",
+                "found": "the factory takes no argument `epsilon`, so one budget "
+                "alone is measured; call it `epsilon`, and give all else a default",
+            }
+        )
+    for d, epsilon in OTHER[quick] if "epsilon" in takes else ():
+        told = {"epsilon": epsilon}
+        plan = {"told": told}
+        if "d" in takes:
+            told["d"] = d
+        if "T" in takes:
+            told["T"] = plan["rounds"] = SHORT[0]
+        found[" and ".join(f"{n} = {v:g}" for n, v in told.items())] = plan
     for T in SHORT if "T" in takes else ():
         found[f"a life of T = {T}"] = {"told": {"T": T}, "rounds": T}
-    needed = set(found)
     found["a long run"] = {"rounds": LONG}
-    with contextlib.suppress(NotMeasured):  # which its example will say
+    with contextlib.suppress(NotMeasured, Leak):  # which its example will say
         for start, rounds in sorted(odd_rounds(instance(subject, rounds=LONG))):
             found[f"round {start + 1} on"] = {"start": start, "rounds": rounds}
-    return [{"what": w, "plan": p, "optional": w not in needed} for w, p in found.items()]
+    cut = {w for w, p in found.items() if p.get("rounds") == LONG or "start" in p}
+    if "T" in takes:
+        cut.add("its example")
+    for what, plan in found.items():
+        plan["quick"] = quick
+        rows.append({"what": what, "plan": plan, "cut": what in cut})
+    return rows
 
 
 def odd_rounds(case):
@@ -115,7 +139,7 @@ def instance(subject, number=None, told=None, rounds=None, start=0):
     state = run(policy, *stream_for(policy, start)[:2])[1] if start else None
     n = min(rounds or 3, rest)
     follows = any(c.assumes_compliance for c in own)
-    tight = (n < LONG and all(c.bound_is_tight for c in own)) or None
+    tight = all(c.bound_is_tight for c in own) or None
     case = AuditInstance(
         policy=policy,
         releases=kernels,
@@ -143,33 +167,58 @@ def releases(case):
 
 def measured(subject, plan):
     """The row of an instance that is rebuilt, with its interval and with what was
-    played."""
+    played.  A run that shows too much is cut to half its rounds until it does not."""
+    plan = dict(plan)
+    quick = plan.pop("quick")
+    searches = not plan.get("rounds") and "number" not in plan
+    tries = TRIES[quick] if searches else 0
     try:
         case = instance(subject, **plan)
-        found = measure(case)
-        found = found._replace(chance=min(found.chance, law_chance(case)))
-        g, d = case.policy.guarantee, getattr(case.policy.params, "d", None)
-        holds, words = verdict(g, found)
-        by_size = (
-            verdict(g, found._replace(low=0.0))[0] is not False and found.low < np.inf
-        )
-        if holds is False and by_size and draws_elsewhere(case):
+        while True:
+            try:
+                return rebuilt(case, tries)
+            except TooMany:
+                if case.rounds <= 2 * RELEASES or not plan.get("rounds"):
+                    raise
+                case = case._replace(rounds=case.rounds // 2)
+    except Leak as why:
+        return {"outcome": "refuted", "found": str(why)}
+    except NotMeasured as why:
+        return {"outcome": "not measured", "found": str(why)}
+
+
+def rebuilt(case, tries: int):
+    """The row of an instance.  Raises `Leak` and `NotMeasured`."""
+    found = measure(case, tries)
+    g = case.policy.guarantee
+    if found.chance > ALARM and law_chance(case) <= ALARM:
+        found = without_law(case, Unfit("many draws have not the law of the noise"))
+    holds, words = verdict(g, found)
+    if draws_elsewhere(case):
+        few = VALUES in {law for law, _ in first_call(case).clean}
+        by_size = verdict(g, found._replace(low=0.0))[0] is not False
+        if few or (holds is False and by_size and found.low < np.inf):
             raise NotMeasured(
-                "what is drawn outside the declared kernels may hide a record"
+                "what is drawn outside the declared kernels may hide a record, or show "
+                "it: draw it inside the kernel that a Release names"
             )
-    except (Leak, NotMeasured) as why:
-        outcome = "refuted" if isinstance(why, Leak) else "not measured"
-        return {"outcome": outcome, "found": str(why)}
-    played = (
-        f"{case.rounds} rounds, d = {d}, budget {g.epsilon:.3g}, {found.releases} "
-        "releases"
-    )
-    row = {
-        "outcome": "refuted" if holds is False else "measured",
+    outcome = {True: "measured", False: "refuted", None: "bounded"}[holds]
+    dimension = getattr(case.policy.params, "d", None)
+    return {
+        "outcome": outcome,
         "found": words,
-        "played": played,
+        "played": f"{case.rounds} rounds, d = {dimension}, budget {g.epsilon:.3g}, "
+        f"{found.releases} releases",
+        "low": found.low,
+        "high": found.high,
+        "movement": found.movement,
+        "releases": found.releases,
     }
-    return row | {n: getattr(found, n) for n in ("low", "high", "movement", "releases")}
+
+
+def first_call(case):
+    """The first call that releases something."""
+    return Recorder(case).play(filler(case)).calls[0]
 
 
 def draws_elsewhere(case) -> bool:
@@ -187,7 +236,7 @@ def law_chance(case, n: int = 20_000):
     """p-value of many draws of the first release, of at most 100 numbers: how many fall
     into `BINS` of their law, by Bonferroni; 0 where one value comes more than three
     times."""
-    call = Recorder(case).play(filler(case)).calls[0]
+    call = first_call(case)
     chances = [1.0]
     laws = {law for law, _ in call.clean}
     if not laws & LAWS.keys() or sum(a.size for _, a in call.clean) > 100:

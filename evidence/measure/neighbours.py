@@ -12,12 +12,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
-from companion.core import Universe
-from evidence.measure.recording import Leak, NotMeasured, Recorder, fresh_rows
+from companion.accounting.privacy import (
+    ADD_OR_REMOVE,
+    RELATIONS,
+    REPLACE_RECORD,
+    REPLACE_REWARD,
+)
+from companion.core import Universe, one_context
+from evidence.measure.recording import (
+    Leak,
+    NotMeasured,
+    Recorder,
+    Wish,
+    fresh_rows,
+    has_contexts,
+)
 
 FEW = 16  # candidates for every round of a run of many rounds
 LONG = 40  # rounds that are many
+MOST = 1_200  # rounds that are played for all candidates together
 # laws of numbers that others, which are let out, choose
 CHOSEN = {"peeled", "picks", "vertex"}
 
@@ -154,11 +167,18 @@ def candidates(case, x=None):
             best[np.linspace(0, len(best) - 1, FEW).astype(int)],
             *(r[:4] for r in rows[1:]),
         ]
+    elif case.rounds * len(near) > MOST:
+        rows[0] = near[np.linspace(0, len(near) - 1, MOST // case.rounds).astype(int)]
     if relation == REPLACE_REWARD:
         rewards = [np.unique(r[:, -1]) for r in rows]
         rows = [np.column_stack([np.tile(x, (len(r), 1)), r]) for r in rewards]
     kind = np.repeat([0, 1, 2], [len(r) for r in rows])
     made = [(i % 2, row[:-1], row[-1]) for i, row in enumerate(np.vstack(rows))]
+    chosen = case.assumes_compliance and not one_context(case.policy)
+    if chosen and has_contexts(case.policy) and relation == REPLACE_RECORD:
+        wishes = [(Wish(arm), x, r) for arm, x, r in made if r == 1.0]
+        made += wishes
+        kind = np.append(kind, np.zeros(len(wishes), int))
     if relation == ADD_OR_REMOVE:
         pairs = np.column_stack([np.arange(len(made)), np.full(len(made), len(made))])
         return [*made, None], np.append(kind, 0), pairs
@@ -184,35 +204,47 @@ def compare(run, base, at: int) -> None:
     """Raises `Leak` where `run` shows more than its releases of the record of round `at`,
     in which alone its records are not those of `base`."""
     if len(run.calls) != len(base.calls):
-        raise Leak("the number of releases depends on a record")
+        raise Leak(
+            f"the record of round {at + 1} changes how often something is released: "
+            f"{len(run.calls)} times or {len(base.calls)}; release at times that depend "
+            "on public numbers alone"
+        )
     told = [[arms[t == at :] for t, arms in enumerate(one.arms)] for one in (run, base)]
     if told[0] != told[1]:
-        raise Leak("advice depends on more of a record than what was released")
-    for a, b in zip(run.public, base.public, strict=True):
+        raise Leak(
+            f"advice to others depends on more of the record of round {at + 1} than what "
+            "was released: let `select` read released fields alone"
+        )
+    for i, (a, b) in enumerate(zip(run.public, base.public, strict=True)):
         if a.tobytes() != b.tobytes() and not np.array_equal(a, b, equal_nan=True):
+            name = f" `{run.names[i % len(run.names)]}`" if run.names else ""
             raise Leak(
-                "the public state depends on more of a record than what was released"
+                f"the public state's field{name} depends on more of the record of round "
+                f"{at + 1} than what was released: name it in Policy(private=...) if "
+                "nobody sees it, else release it with noise"
             )
 
 
-def see(case, position, seed: int = 1) -> Seen:
-    """`Seen`: every candidate at this position.  Raises `Leak` if more than the releases
-    depends on it: their number, the advice to others, the public part of the state."""
+def see(case, position, seed: int = 1, tries: int = 0) -> Seen:
+    """`Seen`: every candidate at this position, and the best of a search by so many
+    tries.  Raises `Leak` if more than the releases depends on a record: their number, the
+    advice to others, the public part of the state."""
     at, x = position
     recorder = Recorder(case)
     fixed = filler(case)
     rows, kind, pairs = candidates(case, x)
     if x is not None:
         fixed[at] = rows[0]
-    base = recorder.play(fixed, seed=seed)
-    runs = []
+    base = recorder.play(fixed, seed=seed, mark=at)
 
     def play(row, script=None):
-        return recorder.play(
-            [*fixed[:at], row, *fixed[at + 1 :]],
-            seed=seed,
-            script=script,
-        )
+        records = [*fixed[:at], row, *fixed[at + 1 :]]
+        return recorder.play(records, seed=seed, script=script)
+
+    def follow(row):
+        run = play(row, base)
+        compare(run, base, at)
+        return run
 
     if rows[-1] is None and len(play(None).calls) != len(base.calls):
         # where it adds nothing, it is none
@@ -221,9 +253,17 @@ def see(case, position, seed: int = 1) -> Seen:
         drawn = [fresh_rows(call, 2000, 1) for call in quiet]
         if any((np.abs(z.mean(axis=0)) > 0.16 * z.std(axis=0)).any() for z in drawn):
             raise NotMeasured("without a record there is another number of releases")
-    for row in rows:
-        runs.append(play(row, base))
-        compare(runs[-1], base, at)
+    runs = [follow(row) for row in rows]
+    if tries and x is None and has_contexts(case.policy):
+        best = searched(case, follow, runs, tries)
+        partners = [
+            (len(runs) + i, j) for i in range(len(best)) for j in range(len(runs))
+        ]
+        if rows[-1] is None:
+            partners = [(i, len(rows) - 1) for i, j in partners if j == len(rows) - 1]
+        runs += best
+        kind = np.append(kind, np.zeros(len(best), int))
+        pairs = np.vstack([pairs, *([partners] if partners else [])])
     laws = [[law for law, _ in c.clean] for c in base.calls]
     clean = [
         [np.array([run.calls[i].clean[j][1] for run in runs]) for j in range(len(parts))]
@@ -238,3 +278,72 @@ def see(case, position, seed: int = 1) -> Seen:
         runs=runs,
         at=at,
     )
+
+
+def numbers_of(run) -> np.ndarray:
+    """(m,): all that a run releases, with the same noise in every run."""
+    return np.concatenate([a for c in run.calls for _, a in c.clean], axis=None)
+
+
+def searched(case, follow, runs, tries: int, keep: int = 4):
+    """The runs of those records, of so many at random and near the best, that move what
+    is released furthest from the other candidates: a search without gradients."""
+    rng = np.random.default_rng(19)
+    world = getattr(case.policy, "universe", None) or Universe()
+    d = dimension(case.policy)
+    others = np.array([numbers_of(run) for run in runs])
+    found = []
+    for i in range(tries):
+        if i < tries // 2 or not found:
+            record = anywhere(world, d, rng)
+        else:
+            _, (_, x, r), _ = found[i % len(found)]
+            step = 0.3 * 0.5 ** (8.0 * i / tries - 4.0)
+            record = inside(world, x + step * rng.standard_normal(d), r)
+        run = follow((i % 2, *record))
+        far = np.linalg.norm(others - numbers_of(run), axis=1).max()
+        found.append((far, (0, *record), run))
+        found = sorted(found, key=lambda one: -one[0])[:keep]
+    return [run for _, _, run in found]
+
+
+def anywhere(world, d: int, rng):
+    """(x, r): a context of random direction, and an extreme reward of a `Universe`."""
+    size = 1.0 if rng.random() < 0.7 else rng.random()
+    x = rng.standard_normal(d)
+    rewards = max(world.low, -1e6), min(world.high, 1e6)
+    return inside(world, x, rewards[rng.integers(2)], size)
+
+
+def inside(world, x, r, size: float = 1.0):
+    """(x, r) with the context scaled to this share of the largest of a `Universe`."""
+    if world.offset:
+        u = x[:-1] / max(np.linalg.norm(x[:-1]), 1e-9)
+        return np.append(size * np.sqrt(0.5) * u, np.sqrt(0.5)), r
+    radius = world.radius if world.radius < np.inf else 1.0
+    return size * radius * x / max(np.linalg.norm(x, world.norm), 1e-9), r
+
+
+def farthest(case, position):
+    """The two neighbouring lists of records that are furthest apart in what they release
+    with the same noise: each played by itself, whatever the law of the noise."""
+    at, x = position
+    fixed = filler(case)
+    rows, kind, pairs = candidates(case, x)
+    recorder = Recorder(case, guesses=False)
+    streams = [[*fixed[:at], row, *fixed[at + 1 :]] for row in rows]
+    clean = [
+        numbers_of(recorder.play(stream)) if near < 2 else None
+        for stream, near in zip(streams, kind, strict=True)
+    ]
+    best = -1.0
+    chosen = None
+    for i, j in pairs:
+        a = clean[i]
+        b = clean[j]
+        if a is not None and b is not None and a.shape == b.shape:
+            far = np.linalg.norm(a - b)
+            if far > best:
+                best = far
+                chosen = streams[i], streams[j]
+    return chosen

@@ -13,17 +13,31 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 from scipy import stats as sps
 
 from companion.stats import lower_end, upper_end
+from evidence.attacks import audit
 from evidence.measure import recording
-from evidence.measure.neighbours import Seen, filler, positions, see
-from evidence.measure.recording import LONG, VALUES, NotMeasured, Recorder
+from evidence.measure.neighbours import Seen, farthest, filler, positions, see
+from evidence.measure.recording import (
+    ADDED,
+    LONG,
+    VALUES,
+    Leak,
+    NotMeasured,
+    Recorder,
+    TooMany,
+    Unfit,
+)
 
 ALARM = 1e-7  # false alarms of one interval or test; several hundred are made
 REACH = 1.01  # the search comes this close to the largest movement
 SLACK = 1.06  # a bound that need not be attained exceeds the truth by no more
 MODELS = "local", "shuffle", "joint", "central"
+WIDE = 2.0  # a promise is measured where both ends lie within this factor of it
+BEFORE = 16  # calls before the first that a record moves, whose noise is drawn, too
+COUNTED = 12_000  # rounds of each input where no law is known, and numbers are counted
 
 
 class Measured(NamedTuple):
@@ -45,26 +59,50 @@ class Measured(NamedTuple):
     chance: float = 1.0
 
 
-def verdict(guarantee, found: Measured):
-    """(True, False or None: more private than promised, words) of a promise beside a
-    `Measured`."""
+class Verdict(NamedTuple):
+    """How a promise stands beside a `Measured`."""
+
+    # True: within a factor `WIDE` of both ends; None: not refuted; False: refuted
+    holds: bool | None
+    words: str
+
+
+def verdict(guarantee, found: Measured) -> Verdict:
+    """`Verdict` of a promise beside a `Measured`."""
     epsilon = guarantee.epsilon
     if found.bounded == (epsilon == np.inf):
-        said = (
-            "is limited, though nothing is promised" if found.bounded else "has no limit"
+        if found.bounded:
+            return Verdict(None, "nothing is promised, though a record moves little")
+        return Verdict(
+            False,
+            "records far outside the universe move the releases without limit, or no "
+            "noise hides what a record moves: clip the record before it is added, and "
+            "give every release its own noise",
         )
-        return found.bounded and None, f"what one record can show {said}"
+    if epsilon == np.inf:
+        return Verdict(True, "nothing is promised, and nothing limits a record")
     if not found.chance > ALARM:
-        return False, f"the noise has not the declared law (p-value {found.chance:.1g})"
+        return Verdict(
+            False, f"the noise has not the declared law (p-value {found.chance:.1g})"
+        )
     span = f"[{found.low:.3g}, {found.high:.3g}]"
     if found.low > epsilon + 1e-9:
-        return False, f"epsilon = {span} is measured, {epsilon:.3g} is promised"
-    if epsilon > found.high + 1e-9:
-        return (
+        return Verdict(False, f"epsilon = {span} is measured, {epsilon:.3g} is promised")
+    if found.releases == 0:
+        return Verdict(None, "no record enters a release in the rounds that were played")
+    if found.low < epsilon / WIDE or found.high > epsilon * WIDE:
+        return Verdict(
             None,
-            f"more private than promised: {span} is measured, {epsilon:.3g} promised",
+            f"the measured {span} is no interval within a factor of {WIDE:g} around the "
+            f"promised {epsilon:.3g}: it does not confirm it",
         )
-    return True, f"epsilon = {epsilon:.3g} lies in the measured {span}"
+    if epsilon > found.high + 1e-9:
+        return Verdict(
+            True,
+            f"epsilon = {span} is measured, a little less than the promised "
+            f"{epsilon:.3g}",
+        )
+    return Verdict(True, f"epsilon = {epsilon:.3g} lies in the measured {span}")
 
 
 # where a record moves as far as it likes
@@ -77,48 +115,158 @@ UNBOUNDED = Measured(
 )
 
 
-def measure(case) -> Measured:
+def measure(case, tries: int = 0) -> Measured:
     """`Measured` of an `AuditInstance`, whose guarantee should lie in its interval.
 
+    tries: random records among which those are searched that move most.
     Raises `Leak` if others see more of a record than the declared releases, and
     `NotMeasured` where relation, trust model or laws are not known here, or not together.
     """
     g = case.policy.guarantee
     if g.model not in MODELS:
         raise NotMeasured(f"model must be one of {MODELS}; got {g.model!r}")
-    base = Recorder(case).play(filler(case))
-    laws = frozenset(law for c in base.calls for law, _ in c.clean)
-    if not laws:
-        raise NotMeasured(f"nothing is let out in {case.rounds} rounds")
-    if laws not in LAWS:
-        raise NotMeasured(
-            f"laws must be one of {[*map(sorted, LAWS)]}; got {sorted(laws)}"
-        )
+    recording.need_fields(
+        recording.begin(case, np.random.default_rng(0)), case.private_fields
+    )
+    try:
+        recorder = Recorder(case)
+        base = recorder.play(filler(case))
+        laws = frozenset(law for c in base.calls for law, _ in c.clean)
+        if not laws:
+            raise NotMeasured(f"nothing is let out in {case.rounds} rounds")
+        if laws not in LAWS:
+            known = [*map(sorted, LAWS)]
+            raise NotMeasured(f"laws must be one of {known}; got {sorted(laws)}")
+        found = by_law(case, laws, tries)
+        if found.chance > ALARM or not laws <= {*ADDED, "counts"}:
+            return found
+        raise Unfit(f"the noise has not the law {sorted(laws)[0]!r}")
+    except Unfit as why:
+        return without_law(case, why)
+
+
+def by_law(case, laws, tries: int = 0) -> Measured:
+    """`Measured` where all releases have known laws: the worst of all positions."""
+    g = case.policy.guarantee
     seeds = (1,) if "counts" not in laws else range(6 if case.rounds <= LONG else 2)
     # of every position; the noise, which is drawn once
     found = []
     kept = {}
-    for at in positions(case):
-        several = [see(case, at, seed) for seed in seeds]
+    for i, at in enumerate(positions(case)):
+        several = [see(case, at, seed, tries if i == 0 else 0) for seed in seeds]
         far = [s.distances() for s in several]
+        releases = max(s.releases() for s in several)
         if not all(s.bounded(size) for s, size in zip(several, far, strict=True)):
-            return UNBOUNDED._replace(releases=several[0].releases())
-        moved = np.max(far) > 0.0
-        *ends, chance = LAWS[laws](case, several, kept) if moved else (0.0, 0.0, 1.0)
-        found.append((np.max(far), max(s.releases() for s in several), *ends, -chance))
-    movement, releases, low, high, chance = np.max(found, axis=0).tolist()
+            return UNBOUNDED._replace(releases=releases)
+        low, high, chance = 0.0, 0.0, 1.0
+        if np.max(far) > 0.0:
+            low, high, chance = LAWS[laws](case, several, kept)
+        found.append(
+            Measured(
+                movement=float(np.max(far)),
+                releases=releases,
+                low=float(low),
+                high=float(high),
+                bounded=bool(low < np.inf),
+                chance=float(chance),
+            )
+        )
+    low = max(one.low for one in found)
     if g.model == "shuffle" and "counts" not in laws and low > g.epsilon:
         raise NotMeasured(
-            "messages are shown before the shuffler, which amplifies their privacy"
+            "messages are shown before the shuffler, which amplifies their privacy; "
+            "declare what the shuffler puts out: Release(kernel, argument, 'counts')"
         )
     return Measured(
-        movement=movement,
-        releases=int(releases),
+        movement=max(one.movement for one in found),
+        releases=max(one.releases for one in found),
         low=low,
-        high=high,
+        high=max(one.high for one in found),
         bounded=low < np.inf,
-        chance=-chance,
+        chance=min(one.chance for one in found),
     )
+
+
+def without_law(case, why) -> Measured:
+    """What counting shows where noise has no known law: `Measured` if it refutes the
+    promise.
+
+    Else raises `NotMeasured` where the law was guessed, or where what is shown was
+    clamped or rounded after the noise was added, which is no leak; `Leak` where another
+    law was declared.
+    """
+    g = case.policy.guarantee
+    recorder = Recorder(case, guesses=False)
+    recorder.play(filler(case))
+    for position in positions(case)[:1]:
+        pair = farthest(case, position)
+        if pair is None:
+            continue
+        low, lumps = shown_apart(case, *pair)
+        if low > g.epsilon:
+            return Measured(
+                movement=np.nan,
+                releases=1,
+                low=low,
+                high=np.inf,
+                bounded=True,
+            )
+        if not recorder.guessed and not lumps:
+            raise Leak(f"{why}, as its Release declares")
+    names = sorted(recorder.guessed) or [
+        recording.uncompiled(kernel).__name__ for kernel in case.releases
+    ]
+    raise NotMeasured(
+        f"{why}; counting refutes nothing.  Release the sum with its noise before it is "
+        "clamped, rounded or compared, and declare its law: "
+        f'Release({names[0]}, argument, "laplace")'
+    )
+
+
+def shown_apart(case, one, other):
+    """(epsilon at least, whether numbers come in lumps) of two lists of records, counted
+    on all numbers that runs show: the best of a few statistics, each chosen on one half
+    and counted on the other."""
+    once = recording.watched(case)
+    rng = np.random.default_rng(23)
+    n = min(COUNTED // case.rounds, 4_000)
+    runs = [[once(records, rng) for _ in range(n)] for records in (one, other)]
+    m = min(len(numbers) for group in runs for numbers in group)
+    if m == 0:
+        return 0.0, False
+    a, b = (np.array([numbers[:m] for numbers in group]) for group in runs)
+    half = n // 2
+    middle = np.median(np.vstack([a[:half], b[:half]]), axis=0)
+    spread = np.vstack([a[:half], b[:half]]).std(axis=0) + 1e-12
+    towards = (a[:half].mean(axis=0) - b[:half].mean(axis=0)) / spread**2
+    common = [mode(column) for column in a[:half].T]
+    statistics = [
+        lambda z: z @ towards,
+        lambda z: np.clip((z - middle) / spread, -1.0, 1.0) @ (towards * spread),
+        lambda z: (np.abs(z - middle) / spread).sum(axis=1),
+        lambda z: np.abs(z - middle).min(axis=1),
+        lambda z: (z == common).any(axis=1).astype(float),
+    ]
+    most = np.abs(towards * spread).argsort()[-3:]
+    statistics += [functools.partial(lambda i, z: z[:, i], i) for i in most]
+    level = 1.0 - ALARM / len(statistics)
+    best = 0.0
+    for statistic in statistics:
+        found = audit.bound_on_halves(
+            [statistic(a[:half]), statistic(b[:half])],
+            [statistic(a[half:]), statistic(b[half:])],
+            case.policy.guarantee.delta,
+            level,
+        )
+        best = max(best, found)
+    repeated = [np.unique(c, return_counts=True)[1].max() for c in a.T if np.ptp(c) > 0]
+    return best, bool(repeated) and max(repeated) > 3
+
+
+def mode(column):
+    """The number that comes most often."""
+    numbers, times = np.unique(column, return_counts=True)
+    return numbers[times.argmax()]
 
 
 def reach(case) -> float:
@@ -194,30 +342,70 @@ def normal(case, several, kept, law: str, n: int = 16_000):
         raise NotMeasured(
             "binomial noise is measured by a normal law, which needs delta > 0"
         )
-    n = int(np.clip(10 * n // len(seen.base.calls), min(n, 2_000), n))
-    if not kept:
-        if seen.stacked(law).shape[1] > max(n // 8, 100):
-            raise NotMeasured(
-                "too many numbers are shown to measure their noise together"
-            )
-        z = recording.joint_noise(case, seen.base, law, n, 3)
-        power, ways = np.linalg.eigh(z.T @ z / n)
-        hidden = power > 1e-10 * power.max()  # ways in which there is noise
-        white = ways[:, hidden] / np.sqrt(power[hidden])
-        kept |= {"bare": ways[:, ~hidden], "white": white}
-        own = z @ white
-        kept["chance"] = counts_chance(z, own) if law == "counts" else normal_chance(own)
-    bare, white, chance = kept.values()
     moves = np.array([s.moves(s.stacked(law)) for s in several])
+    calls, columns = reached(seen, law, moves)
+    n = int(np.clip(10 * n // len(calls), min(n, 2_000), n))
+    if calls not in kept:
+        need_few(len(columns), n)
+        z = recording.joint_noise(case, seen.base, law, n, 3, calls)
+        kept[calls] = normal_noise(z, law)
+    noise = kept[calls]
+    moves = moves[:, :, columns]
     merged = largest(moves)
-    if np.abs(merged @ bare).max(initial=0.0) > 1e-9 * np.abs(merged).max():
-        return np.inf, np.inf, chance  # nothing hides it
+    if np.abs(merged @ noise.bare).max(initial=0.0) > 1e-9 * np.abs(merged).max():
+        return np.inf, np.inf, noise.chance  # nothing hides it
     tail = ALARM / 2 / len(merged)
-    ends = np.sqrt(sps.chi2.ppf([tail, 1 - tail], n - white.shape[1] + 1) / n)
-    low, high = (np.linalg.norm(D @ white, axis=-1).max() for D in (moves, merged))
-    low = low * ends[0]
-    high = high * ends[1] * reach(case)
-    return normal_epsilon(delta, low), normal_epsilon(delta, high), chance
+    ends = np.sqrt(sps.chi2.ppf([tail, 1 - tail], n - noise.white.shape[1] + 1) / n)
+    low = np.linalg.norm(moves @ noise.white, axis=-1).max() * ends[0]
+    high = np.linalg.norm(merged @ noise.white, axis=-1).max() * ends[1] * reach(case)
+    return normal_epsilon(delta, low), normal_epsilon(delta, high), noise.chance
+
+
+class NormalNoise(NamedTuple):
+    """Noise of several numbers together, for the distance of Mahalanobis."""
+
+    bare: np.ndarray  # (m, .) directions in which there is no noise
+    white: np.ndarray  # (m, .) directions, scaled so that noise has variance 1 in each
+    chance: float  # p-value of its law
+
+
+def normal_noise(z: np.ndarray, law: str) -> NormalNoise:
+    """`NormalNoise` of draws z (n, m)."""
+    power, ways = np.linalg.eigh(z.T @ z / len(z))
+    hidden = power > 1e-10 * power.max()
+    white = ways[:, hidden] / np.sqrt(power[hidden])
+    own = z @ white
+    chance = counts_chance(z, own) if law == "counts" else normal_chance(own)
+    return NormalNoise(bare=ways[:, ~hidden], white=white, chance=chance)
+
+
+def reached(seen: Seen, law: str, moves: np.ndarray):
+    """(calls, columns): the calls whose noise is drawn together, and the columns of
+    `moves` (..., m) that they show: all calls of a short run; of a longer one those that
+    a record moves, and `BEFORE` before, whose noise may be used again."""
+    shown = [
+        [
+            part[0].size if name == law else 0
+            for name, part in zip(names, parts, strict=True)
+        ]
+        for names, parts in zip(seen.laws, seen.clean, strict=True)
+    ]
+    owner = np.repeat(np.arange(len(shown)), [sum(sizes) for sizes in shown])
+    calls = np.arange(len(shown))
+    if len(calls) > 2 * BEFORE:
+        moved = np.unique(owner[moves.reshape(-1, len(owner)).any(axis=0)])
+        early = np.arange(max(moved.min() - BEFORE, 0), moved.min())
+        calls = np.concatenate([early, moved])
+    return tuple(calls.tolist()), np.flatnonzero(np.isin(owner, calls))
+
+
+def need_few(m: int, n: int) -> None:
+    """Raise `TooMany` if m numbers are too many for n draws of their noise."""
+    if m > max(n // 8, 100):
+        raise TooMany(
+            f"{m} numbers that one record may move are too many to measure their noise "
+            "together"
+        )
 
 
 def largest(several):
@@ -308,10 +496,11 @@ def grid(step: float, pessimistic: bool) -> dict:
 
 
 def pure(case, several, kept):
-    """Noise that is fresh in every call; the interval is 6.5 standard errors wide each
-    way.
+    """Independent Laplace draws, whatever sums of them are shown, and fresh Wishart
+    noise; the interval is 6.5 standard errors wide each way.
 
-    At delta = 0 the losses of all numbers add up: of one pair of records in `low`, of the
+    A draw that is shown in many sums is one release: `fresh_parts` takes the sums apart.
+    At delta = 0 the losses of all draws add up: of one pair of records in `low`, of the
     worst pair of every part of the message in `high`.  Else Laplace losses are composed
     exactly, by the accountant library, for the pairs with the largest sums of losses and
     of their squares.
@@ -319,41 +508,107 @@ def pure(case, several, kept):
     (seen,) = several
     delta = case.policy.guarantee.delta
     parts = []
-    columns = []
     chance = 1.0
-    n = int(np.clip(20_000 // max(seen.releases(), 1), 2_000, 10_000))
-    for i, call in enumerate(seen.base.calls):
-        for j, (law, _) in enumerate(call.clean):
-            D = seen.moves(seen.clean[i][j])
-            if not D.any():
-                continue
-            if i not in kept:
-                kept[i] = [
-                    *map(recording.centred, recording.fresh_draws(call, n, [9, i]))
-                ]
-            z = kept[i][j]
-            if law == "laplace":
-                columns.append(z.reshape(len(z), -1))
-                scale = np.abs(z).mean(axis=0)
-                error = len(z) ** -0.5
-                terms = np.abs(D) / np.maximum(scale, 1e-300)
-            elif delta > 0.0:
-                raise NotMeasured("Wishart noise is measured at delta = 0 alone")
-            else:
-                scale, error, one_sided, found = wishart_scales(z)
+    laws = {law for names in seen.laws for law in names}
+    if "laplace" in laws:
+        losses = laplace_losses(case, seen, kept)
+        if losses is None:
+            return np.inf, np.inf, 1.0  # nothing hides it
+        parts += losses.parts
+        chance = losses.chance
+    if "wishart" in laws:
+        if delta > 0.0:
+            raise NotMeasured("Wishart noise is measured at delta = 0 alone")
+        for i, call in enumerate(seen.base.calls):
+            for j, law in enumerate(seen.laws[i]):
+                D = seen.moves(seen.clean[i][j])
+                if law != "wishart" or not D.any():
+                    continue
+                if i not in kept:
+                    n = int(np.clip(20_000 // max(seen.releases(), 1), 2_000, 10_000))
+                    drawn = recording.fresh_draws(call, n, [9, i])
+                    kept[i] = [recording.centred(part) for part in drawn]
+                scale, error, one_sided, found = wishart_scales(kept[i][j])
                 if one_sided:
                     return np.inf, np.inf, 1.0  # it bounds nothing
                 chance = min(chance, found)
-                nuclear = np.abs(np.linalg.eigvalsh(D.reshape(len(D), -1, *D.shape[-2:])))
-                terms = nuclear.sum(axis=-1) / (2 * scale)
-            parts.append((j, terms.reshape(len(D), -1), error))
-    if columns:
-        z = np.hstack(columns)
-        size = np.abs(z).mean(axis=0)
-        chance = min(chance, law_chance(z / size, sps.laplace) if size.all() else 0.0)
+                square = D.reshape(len(D), -1, *D.shape[-2:])
+                nuclear = np.abs(np.linalg.eigvalsh(square)).sum(axis=-1)
+                parts.append((j, nuclear / (2 * scale), error))
     powers = (1,) if delta == 0.0 else (1, 2)
     ends = [pure_ends(parts, power, delta, reach(case)) for power in powers]
-    return *np.max(ends, axis=0), chance
+    low, high = np.max(ends, axis=0)
+    return low, high, chance
+
+
+class Losses(NamedTuple):
+    """What one record loses to independent draws."""
+
+    parts: list  # [(number of the part of its call, losses (pairs, draws), their error)]
+    chance: float  # p-value of the law of the draws
+
+
+def laplace_losses(case, seen: Seen, kept):
+    """`Losses` to Laplace draws; None if a record moves what no noise hides."""
+    numbers = seen.stacked("laplace")
+    calls, columns = reached(seen, "laplace", numbers - numbers[0])
+    n = int(np.clip(30_000 // len(calls), 1_500, 8_000))
+    if calls not in kept:
+        need_few(len(columns), n)
+        z = recording.joint_noise(case, seen.base, "laplace", n, 9, calls)
+        kept[calls] = fresh_parts(z)
+    draws = kept[calls]
+    apart = linalg.solve_triangular(
+        draws.sums, numbers[:, columns].T, lower=True, unit_diagonal=True
+    ).T
+    D = seen.moves(apart)
+    none = draws.scale <= 1e-9 * draws.scale.max()
+    if none.all() or np.abs(D[:, none]).max(initial=0.0) > 1e-6 * np.abs(D).max():
+        return None
+    losses = np.where(none, 0.0, np.abs(D) / np.where(none, 1.0, draws.scale))
+    number = np.array(
+        [
+            j
+            for names, parts in zip(seen.laws, seen.clean, strict=True)
+            for j, name in enumerate(names)
+            if name == "laplace"
+            for _ in range(parts[j][0].size)
+        ]
+    )[columns]
+    parts = [(j, losses[:, number == j], n**-0.5) for j in np.unique(number)]
+    return Losses(parts=parts, chance=draws.chance)
+
+
+class Draws(NamedTuple):
+    """Independent draws, of which shown numbers are sums: noise = sums @ draws."""
+
+    sums: np.ndarray  # (m, m) lower triangular, 1 on the diagonal
+    scale: np.ndarray  # (m,) mean size of each draw; 0: the number brings no new one
+    chance: float  # p-value of the test that the draws are Laplace and independent
+
+
+def fresh_parts(z: np.ndarray) -> Draws:
+    """`Draws` of noise z (n, m), in the order in which it was shown: each number without
+    what the draws before explain of it.  A draw explains nothing unless 6 standard errors
+    say so."""
+    n, m = z.shape
+    fresh = z.copy()
+    sums = np.eye(m)
+    size = np.zeros(m)
+    least = 1e-9 * np.abs(z).mean(axis=0).max(initial=0.0)
+    for i in range(m):
+        known = size[:i] > least
+        before = fresh[:, :i][:, known]
+        powers = (before**2).sum(axis=0)
+        weights = before.T @ z[:, i] / powers
+        error = np.sqrt((z[:, i] ** 2).sum() / powers / n)
+        weights[np.abs(weights) < 6.0 * error] = 0.0
+        sums[i, :i][known] = weights
+        fresh[:, i] -= before @ weights
+        size[i] = np.abs(fresh[:, i]).mean()
+    new = size > least
+    chance = law_chance(fresh[:, new] / size[new], sps.laplace) if new.any() else 0.0
+    return Draws(sums=sums, scale=np.where(new, size, 0.0), chance=chance)
 
 
 def pure_ends(parts, power: int, delta: float, reached: float):
@@ -634,12 +889,43 @@ def values(case, several, kept):
     if case.policy.guarantee.delta > 0.0:
         raise NotMeasured("few values are measured at delta = 0 alone")
     (seen,) = several
+    if "fresh" not in kept:
+        kept["fresh"] = drawn_afresh(case)
+    if kept["fresh"] < ALARM:
+        raise Unfit(
+            "what the calls draw is not independent: noise is held in the State, so "
+            "'values', drawn afresh in every call, is not their law"
+        )
     logs = [np.log(tallied(parts[0]) + 0.5) for parts in seen.clean]
     pair = seen.pairs[sum(abs(seen.moves(a)).max(axis=1) for a in logs).argmax()]
     apart = [i for i, a in enumerate(logs) if np.ptp(a, axis=0).any()]
     found = [both_ways(*(seen.runs[j].calls[i] for j in pair)) for i in apart]
     low, high = np.sum(found or [np.zeros((2, 2))], axis=0).max(axis=0)
     return low, high * reach(case), 1.0
+
+
+def drawn_afresh(case, n: int = 1_000) -> float:
+    """p-value of the test that what two calls of one run show is independent, over runs
+    with all noise drawn anew."""
+    once = recording.watched(case)
+    rng = np.random.default_rng(29)
+    runs = [once(filler(case), rng) for _ in range(n)]
+    m = min(map(len, runs))
+    z = np.array([numbers[:m] for numbers in runs])
+    z = z[:, np.ptp(z, axis=0) > 0][:, :40]
+    pairs = [(i, j) for j in range(z.shape[1]) for i in range(j)]
+    chances = [1.0]
+    for i, j in pairs:
+        table = np.array(
+            [
+                [(z[:, i] == v) & (z[:, j] == w) for w in np.unique(z[:, j])]
+                for v in np.unique(z[:, i])
+            ]
+        ).sum(axis=-1)
+        table = table[table.sum(axis=1) >= 20][:, table.sum(axis=0) >= 20]
+        if min(table.shape) > 1 and table.any(axis=0).all() and table.any(axis=1).all():
+            chances.append(len(pairs) * sps.chi2_contingency(table).pvalue)
+    return min(chances)
 
 
 def tallied(draws: np.ndarray) -> np.ndarray:
@@ -666,7 +952,8 @@ def both_ways(a, b, n: int = 20_000) -> np.ndarray:
     high = upper_end(rest, n, ALARM / 4)
     found = []
     for p, q in ((0, 1), (1, 0)):
-        v = np.log((first[p] + 0.5) / (first[q] + 0.5)).argmax()
+        sure = lower_end(first[p], n // 4, 0.01) / upper_end(first[q], n // 4, 0.01)
+        v = sure.argmax()  # the ratio that is surely large
         with np.errstate(divide="ignore"):
             found.append([np.log(low[p, v] / high[q, v]), np.log(high[p, v] / low[q, v])])
     return np.maximum(found, 0.0)

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from companion.core import Optimiser, one_context
+from companion.contract import one_context
+from companion.core import Optimiser
 
 # users who ask for advice in every round, besides the one who is served; in
 OTHERS = 6
@@ -38,8 +39,10 @@ LIBRARIES = tuple(
 DRAWN = {
     "gaussian": {"standard_normal", "normal"},
     "laplace": {"laplace", "standard_exponential", "exponential"},
-    "counts": {"binomial", "random"},
+    "counts": {"binomial"},
 }
+ADDED = {"gaussian", "laplace"}  # laws of noise that is added to what a record moves
+EXTREME = 100  # draws of a round that are extreme; a loop that draws again must end
 
 
 class Leak(Exception):
@@ -50,17 +53,29 @@ class NotMeasured(ValueError):
     """What cannot be measured, and why."""
 
 
+class TooMany(NotMeasured):
+    """More numbers are shown than can be measured together: fewer rounds may do."""
+
+
+class Unfit(NotMeasured):
+    """The noise has not the law that is declared for it, or guessed from its draws."""
+
+
 # --- generators
 # ---------------------------------------------------------------------------------
 
 
 class ExtremeRng(np.random.Generator):
-    """A generator whose exponentials are a million times too large, to reach extreme
-    states."""
+    """A generator whose first exponentials are a million times too large, to reach
+    extreme states."""
+
+    drawn = 0
 
     def standard_exponential(self, *size):
-        """A million times too large."""
-        return 1e6 * super().standard_exponential(*size)
+        """A million times too large, the first `EXTREME` times."""
+        self.drawn += 1
+        size_factor = 1e6 if self.drawn <= EXTREME else 1.0
+        return size_factor * super().standard_exponential(*size)
 
 
 class RecordingRng:
@@ -81,7 +96,8 @@ def law_of(methods: set[str]) -> str:
     for law, known in DRAWN.items():
         if methods <= known:
             return law
-    raise NotMeasured(f"no law of noise is known for draws by {sorted(methods)}")
+    drawn = sorted(methods) or "no generator"
+    raise Unfit(f"no law of noise is known for draws by {drawn}")
 
 
 def is_generator(a) -> bool:
@@ -213,6 +229,30 @@ def public(state, private_fields, path: str = "") -> list[np.ndarray]:
     return [a for part in parts for a in part]
 
 
+def public_names(state, private_fields, path: str = "") -> list[str]:
+    """The names of the fields whose numbers `public` gives, in its order."""
+    if path in private_fields:
+        return []
+    if not isinstance(state, tuple):
+        return [path]
+    fields = getattr(state, "_fields", map(str, range(len(state))))
+    return [
+        name
+        for field, part in zip(fields, state, strict=True)
+        for name in public_names(part, private_fields, f"{path}.{field}".lstrip("."))
+    ]
+
+
+def need_fields(state, private_fields) -> None:
+    """Raise ValueError if a private field is none of the State's."""
+    known = public_names(state, ())
+    for name in private_fields:
+        if not any(field == name or field.startswith(f"{name}.") for field in known):
+            raise ValueError(
+                f"private must name fields of the State, of {known}; got {name!r}"
+            )
+
+
 # --- recorded runs
 # ------------------------------------------------------------------------------
 
@@ -235,6 +275,16 @@ class Call(NamedTuple):
     kept: Any = ()
 
 
+class Mark(NamedTuple):
+    """Where a run was before a round: its state, and how much had been noted."""
+
+    round: int
+    state: tuple
+    calls: int
+    asked: int
+    public: int
+
+
 class Run(NamedTuple):
     """What was played: calls, the arms advised, the public part of every state."""
 
@@ -244,14 +294,74 @@ class Run(NamedTuple):
     public: list
     first: list  # [(array, what it held when it was first handed to a recorded kernel)]
     state: tuple  # the first one, whose arrays were overwritten
+    marked: Any = None  # `Mark`
+    names: tuple = ()  # of the public fields, "V.exact"; they come again every round
+
+
+class Wish(int):
+    """The row in which a user's context stands alone, so that advice may vary."""
+
+
+def has_contexts(policy) -> bool:
+    """Whether a record has a context; without one, arms are public."""
+    return hasattr(policy.params, "d")
+
+
+def offered(policy, record) -> np.ndarray:
+    """(K, d) contexts of the user with this record: hers stands in all rows; where the
+    record names a `Wish`, in that row alone, and its opposite in all others."""
+    d = getattr(policy.params, "d", 1)
+    K = getattr(policy.params, "K", 3)
+    mine = np.zeros(d) if record is None else np.array(record[1], dtype=float)
+    X = np.tile(mine, (K, 1))
+    if record is not None and isinstance(record[0], Wish):
+        X[np.arange(K) != record[0] % K] *= -1.0
+    return X
+
+
+def watched(case):
+    """The function (records, rng) -> (m,): all numbers that one run shows, in order.
+
+    Nothing is replayed: it is the algorithm itself, as plain Python.
+    """
+    shown = []
+
+    def watch(kernel, read, *args):
+        result = copies.plain(kernel)(*args)
+        for _, part in read(result, *args):
+            shown.append(np.array(part, dtype=float).ravel())
+        return result
+
+    copies = Interpreter(
+        {kernel: partial(watch, kernel, read) for kernel, read in case.releases.items()}
+    )
+    policy = copies(case.policy)
+    follows = case.assumes_compliance or not has_contexts(policy)
+
+    def once(records, rng):
+        shown.clear()
+        state = begin(case, rng, policy)
+        for record in records:
+            if record is not None:
+                X = offered(policy, record)
+                arm = record[0]
+                if follows:
+                    arm = int(policy.select(policy.params, state, X, rng))
+                x = X[arm % len(X)].copy()
+                policy.update(policy.params, state, arm, x, float(record[2]), rng)
+        return np.concatenate(shown) if shown else np.zeros(0)
+
+    return once
 
 
 class Recorder:
     """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a
     `Run`."""
 
-    def __init__(self, case):
+    def __init__(self, case, guesses: bool = True):
         self.case = case
+        self.guesses = guesses  # whether an undeclared law is read off the draws
+        self.guessed = set()  # names of kernels whose law was not declared
         self.laws = {}
         self.drawn = {}
         self.script = None
@@ -263,8 +373,8 @@ class Recorder:
         mine = arrays(args)
         clean = self._numbers(kernel, read, args)
         noise = []
-        # else one is picked
-        if added := {law for law, _ in clean} <= {"gaussian", "laplace"}:
+        added = {law for law, _ in clean} <= ADDED
+        if added:
             noisy = self._released(kernel, read, args, np.random.default_rng(11))
             noise = [a - b for (_, a), (_, b) in zip(noisy, clean, strict=True)]
         told = "asked" if self.asking else "calls"
@@ -289,7 +399,8 @@ class Recorder:
             for a, b, (_, size) in zip(noise, same.noise, clean, strict=False):
                 near = 1e-6, 1e-6 * np.abs(size).max(initial=0.0), True
                 if a.tobytes() != b.tobytes() and not np.allclose(a, b, *near):
-                    raise Leak("the noise depends on a record")
+                    name = uncompiled(kernel).__name__
+                    raise Unfit(f"the noise that `{name}` adds depends on a record")
             outcome = same.outcome
             if added and not any(
                 np.array_equal(result, a) for _, a in read(result, *args)
@@ -325,8 +436,11 @@ class Recorder:
         where no law is declared it is that of the kernel's draws."""
         if kernel not in self.laws:
             rng = RecordingRng()
-            told = [law for law, _ in self._released(kernel, read, args, rng)]
-            self.laws[kernel] = law_of(rng.methods) if None in told else told[0]
+            declared = [law for law, _ in self._released(kernel, read, args, rng)]
+            self.laws[kernel] = declared[0]
+            if None in declared:
+                self.guessed.add(uncompiled(kernel).__name__)
+                self.laws[kernel] = law_of(rng.methods) if self.guesses else "unknown"
         if self.laws[kernel] == VALUES:
             key = (
                 kernel,
@@ -350,10 +464,14 @@ class Recorder:
         clean = self._released(kernel, read, args, np.random.default_rng(12))
         return [(law or self.laws[kernel], a) for law, a in clean]
 
-    def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
+    def play(
+        self, records, *, script: Run | None = None, seed: int = 0, mark: int = 0
+    ) -> Run:
         """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the
         script.
 
+        mark: a round before which a later run has the same records as its script; it
+        begins there, in the state that the script's run had.
         Every round, advice and update get streams of their own, so that runs with
         different records share all draws that no recorded kernel makes.
         """
@@ -369,18 +487,39 @@ class Recorder:
         s = first = begin(case, np.random.default_rng(seed), policy)
         arms = []
         shown = []
+        start = 0
+        if script is not None and script.marked is not None:
+            start = script.marked.round
+            s = copied(script.marked.state)
+            self.calls = script.calls[: script.marked.calls]
+            self.asked = script.asked[: script.marked.asked]
+            arms = script.arms[:start]
+            shown = script.public[: script.marked.public]
+        marked = None
+        follows = case.assumes_compliance or not has_contexts(policy)
         if isinstance(policy, Optimiser):
             s = self._learn(s, records, seed)
             records = ()
         for t, record in enumerate(records):
+            if t < start:
+                continue
+            if t == mark and script is None:
+                marked = Mark(
+                    round=t,
+                    state=copied(s),
+                    calls=len(self.calls),
+                    asked=len(self.asked),
+                    public=len(shown),
+                )
             self.round = t
             advice, others = (np.random.default_rng([seed, t, i]) for i in (0, 2))
-            x = None if record is None else np.array(record[1], dtype=float)
-            arms.append(self._advice(s, x, advice, others))
+            X = offered(policy, record)
+            arms.append(self._advice(s, X, advice, others))
             if record is not None:
-                arm = arms[-1][0] if case.assumes_compliance else record[0]
+                arm = arms[-1][0] if follows else record[0]
+                x = X[arm % len(X)].copy()
                 noise = ExtremeRng(np.random.PCG64([seed, t, 1]))
-                s = policy.update(policy.params, s, arm, x, float(record[2]), noise) or s
+                policy.update(policy.params, s, arm, x, float(record[2]), noise)
             shown += public(s, case.private_fields)
         shown += public(s, case.private_fields)
         for call in self.calls:  # what holds noise is changed by a recorded kernel
@@ -397,17 +536,15 @@ class Recorder:
             public=shown,
             first=list(self.first.values()),
             state=first,
+            names=tuple(public_names(first, case.private_fields)),
+            marked=marked,
         )
 
-    def _advice(self, s, x, rng, others):
-        """(arm of a user with context x (d,) in all rows, *arms of the others) in state
-        s."""
+    def _advice(self, s, X, rng, others):
+        """(arm of the user with contexts X, *arms of the others) in state s."""
         policy = self.policy
-        d = getattr(self.policy.params, "d", 1)
-        K = getattr(policy.params, "K", 3)
-        arms = []
-        mine = np.zeros(d) if x is None else x
-        arms.append(int(policy.select(policy.params, s, np.tile(mine, (K, 1)), rng)))
+        K, d = X.shape
+        arms = [int(policy.select(policy.params, s, X, rng))]
         self.asking = True
         n = OTHERS if self.case.rounds <= LONG else 1
         for X in others.uniform(-0.7, 0.7, (n, K, d)):
@@ -457,40 +594,66 @@ def _let_out(parts, mine, before) -> dict[int, np.ndarray]:
 
 def replayed(calls, first, rng):
     """[[numbers of every part] of every call], made once more with rng, where arrays hold
-    `first`:
-    [(array, content)]; what no recorded kernel changes, a counter say, holds what it
-    held."""
+    `first`: [(array, content)]; what no recorded kernel changes, a counter say, holds
+    what it held, and between calls what others saw is what they saw: so a running sum
+    that is shown has the noise of its last term alone, as the record's moves have."""
     for a, content in first:
         a[...] = content
-    found = []
+    numbers = []
     for call in calls:
         for a, content in call.kept:
             a[...] = content
         args = [rng if is_generator(a) else a for a in call.live]
         parts = call.read(PLAIN.plain(call.kernel)(*args), *args)
-        found.append([np.array(a, dtype=float) for _, a in parts])
-    return found
+        numbers.append([np.array(a, dtype=float) for _, a in parts])
+        if len(calls) > 1:
+            places = arrays(call.live)
+            for i, after in call.outcome[1].items():
+                places[i][...] = after
+    return numbers
 
 
-def joint_noise(case, run: Run, law: str, n: int, seed: int) -> np.ndarray:
-    """(n, m) draws of the noise of all calls together, without their mean, in the order
-    in which they were made, with the noise that an optimiser draws before the first
-    record."""
-    laws = [name for call in run.calls for name, _ in call.clean]
-
-    def once(rng):
-        first = run.first
+def outcomes(case, run: Run, n: int, seed: int, law=None, calls=None) -> np.ndarray:
+    """(n, m): all that these calls of a run show (None: all calls; of this law alone),
+    drawn n times together, with the noise that an optimiser draws before the first
+    record.  Noise of earlier calls that the State holds stays as it was.
+    """
+    chosen = run.calls if calls is None else [run.calls[i] for i in calls]
+    whole = calls is None or calls[0] == 0
+    first = run.first if whole else contents_before(chosen)
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(n):
+        start = first
         if isinstance(case.policy, Optimiser):
-            first = [
+            start = [
                 *first,
                 *zip(arrays(run.state), arrays(begin(case, rng)), strict=True),
             ]
-        parts = [a for numbers in replayed(run.calls, first, rng) for a in numbers]
-        named = zip(laws, parts, strict=True)
-        return np.concatenate([a for name, a in named if name == law], axis=None)
+        shown = [
+            part.ravel()
+            for call, parts in zip(chosen, replayed(chosen, start, rng), strict=True)
+            for (name, _), part in zip(call.clean, parts, strict=True)
+            if law is None or name == law
+        ]
+        rows.append(np.concatenate(shown))
+    return np.array(rows)
 
-    rng = np.random.default_rng(seed)
-    return centred(np.array([once(rng) for _ in range(n)]))
+
+def contents_before(calls):
+    """[(array, what it held before the first of these calls that takes it)]."""
+    found = {}
+    for call in calls:
+        for a, content in zip(arrays(call.live), arrays(call.args), strict=True):
+            place = a.__array_interface__["data"][0], a.shape, a.strides
+            found.setdefault(place, (a, content))
+    return list(found.values())
+
+
+def joint_noise(case, run: Run, law: str, n: int, seed: int, calls=None) -> np.ndarray:
+    """(n, m) draws of the noise of these calls together, without their mean, in the order
+    in which they were made."""
+    return centred(outcomes(case, run, n, seed, law, calls))
 
 
 def centred(z: np.ndarray) -> np.ndarray:

@@ -194,7 +194,7 @@ def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_pol
         setting("flat", 10_000, 1.0, a=run("local", 30.0)),
         setting("steep", 2_000, 1.0, c=run("shuffle", 50.0)),
     ]
-    page = decision.explorer(settings)._repr_html_()
+    page = decision.explorer(settings, settings[0])._repr_html_()
     assert page.count(decision.NOBODY) == 1  # steep, and nobody is trusted
     assert "Use b: 66% of random play" in page
     assert re.search(r"b</th>.*?>66% \[66%, 66%\]</td>", page)
@@ -211,6 +211,8 @@ def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_pol
         page.goto((tmp_path / "page.html").as_uri())
         world, trust, _, rounds = page.locator("select").all()
         world.select_option("steep")  # was played at 2,000 rounds alone
+        said = page.locator("output").inner_text()
+        assert said.startswith("Budget ε: 0.25 was not played")
         assert "Use c: 55%" in page.locator("[data-choice]:visible").inner_text()
         assert rounds.locator("option:disabled").all_inner_texts() == ["10,000"]
         trust.select_option("nobody")

@@ -7,7 +7,7 @@ from scipy import stats as sps
 
 from companion.accounting import privacy
 from companion.baselines import random as random_policy
-from companion.baselines.private_linucb import jdp_linucb
+from companion.baselines.jdp_linucb import jdp_linucb
 from evidence.attacks import audit
 from evidence.attacks.audit import counted, delta_lower_bound, epsilon_lower_bound
 

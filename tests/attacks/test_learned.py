@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from companion import optimisers
-from companion.baselines.private_linucb import jdp_linucb
+from companion.baselines.jdp_linucb import jdp_linucb
 from companion.core import Release
 from evidence.attacks.audit import (
     learning,

@@ -92,11 +92,23 @@ def test_gradients_are_clipped_by_the_corrected_noise_alone():
     X = np.array([[1.0, 0.0], [0.0, 1.0]])
     Y = np.array([0.5, -0.5])
     far = np.array([50.0, 0.0])
-    for calibration, up, down in (("paper", 99.0, -101.0), ("corrected", 6.4, -6.4)):
+    for calibration, up, down in (
+        ("paper", 99.0, -101.0),
+        ("corrected", 6.4, -6.4),
+    ):
         p = md.local_md(2, 400, epsilon=np.inf, **OPTIONS, calibration=calibration).params
         for theta, first in ((far, up), (-far, down)):
             out = np.empty(2)
-            md.release(p, 0, theta, X, Y, np.arange(2), np.random.default_rng(0), out)
+            md.release(
+                p,
+                0,
+                theta,
+                X,
+                Y,
+                np.arange(2),
+                np.random.default_rng(0),
+                out,
+            )
             assert out == pytest.approx([first / 2, 1.0 / 2], rel=1e-12)
 
 
@@ -110,7 +122,11 @@ def test_every_phase_has_records_of_its_own():
     assert len(ends) > 1
     assert ends[-1] < n
     out = learn(o, X, Y, seed=0)[0][-1]
-    for at, read in [(0, True), *((end, True) for end in ends[:-1]), (ends[-1], False)]:
+    for at, read in [
+        (0, True),
+        *((end, True) for end in ends[:-1]),
+        (ends[-1], False),
+    ]:
         other = Y.copy()
         other[at] = -1.0 if Y[at] > 0.0 else 1.0
         assert np.array_equal(learn(o, X, other, seed=0)[0][-1], out) is not read

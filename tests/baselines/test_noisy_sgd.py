@@ -55,7 +55,10 @@ def test_printed_constants_by_hand():
     """
     printed = OPTIONS | {"calibration": "paper", "delta": 0.01}
     p = sgd.noisy_sgd(4, 100, epsilon=1.0, **printed).params
-    assert (p.steps, p.eta) == (10_000, pytest.approx(1 / 3200, rel=1e-12))
+    assert (p.steps, p.eta) == (
+        10_000,
+        pytest.approx(1 / 3200, rel=1e-12),
+    )
     assert p.sigma == pytest.approx(38.84614, rel=1e-6)
     p = sgd.noisy_sgd(4, 100, epsilon=0.1, step_scale=3.0, **printed).params
     assert p.eta == pytest.approx(3 * 2 / (640 * 42.9193), rel=1e-5)

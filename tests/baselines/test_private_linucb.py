@@ -8,14 +8,11 @@ from streams import run, stream
 
 from companion.accounting import privacy
 from companion.accounting.binomial import Noise, binomial_epsilon, releases_delta
-from companion.baselines import private_linucb as private
+from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.ldp_linucb import ldp_linucb, randomize
 from companion.baselines.linucb import linucb, theorem_radius
-from companion.baselines.private_linucb import (
-    jdp_linucb,
-    ldp_linucb,
-    sdp_linucb,
-    vector_sum,
-)
+from companion.baselines.sdp_linucb import RANGE, P, sdp_linucb, vector_sum
+from companion.kernels import ridge as regression
 from companion.kernels.mechanisms import statistics_size
 
 
@@ -52,21 +49,17 @@ def test_without_privacy_it_is_linucb(make):
 def test_printed_noise_by_hand():
     """4 sqrt(2 ln 12.5)/0.5 of a message; 9 levels and sqrt(4.5) at the server."""
     printed = {"epsilon": 0.5, "delta": 0.1, "calibration": "paper"}
-    assert ldp_linucb(5, 100, **printed).params.sigma == pytest.approx(
-        17.9803577960, 1e-10
-    )
-    assert jdp_linucb(5, 400, **printed).params.sigma == pytest.approx(
-        28.6065740821, 1e-10
-    )
+    local = ldp_linucb(5, 100, **printed).params.sigma
+    joint = jdp_linucb(5, 400, **printed).params.sigma
+    assert local == pytest.approx(17.9803577960, 1e-10)
+    assert joint == pytest.approx(28.6065740821, 1e-10)
 
 
 @pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb])
 @pytest.mark.parametrize(("epsilon", "honest"), [(0.5, True), (20.0, False)])
 def test_guarantee_is_computed_from_the_noise(make, epsilon, honest):
-    own, paper = (
-        make(3, 400, epsilon=epsilon, delta=0.1, calibration=c)
-        for c in ("corrected", "paper")
-    )
+    own = make(3, 400, epsilon=epsilon, delta=0.1)
+    paper = make(3, 400, epsilon=epsilon, delta=0.1, calibration="paper")
     assert own.guarantee.epsilon == pytest.approx(epsilon, rel=1e-9)
     assert own.guarantee.claimed is None
     assert paper.guarantee.claimed == (epsilon, 0.1)
@@ -88,14 +81,14 @@ def test_a_matrix_without_inverse_leaves_the_last_model():
     s = policy.init(policy.params)
     s.G[:] = np.eye(3)
     s.b[:] = 1.0
-    private.refit(p, s, 0.0)
+    regression.fit(s, p.ridge)
     before = s.V_inv.copy(), s.theta.copy()
     s.G[:] = -p.ridge * np.eye(3)
     s.b[:] = 2.0
-    private.refit(p, s, 0.0)
+    regression.fit(s, p.ridge)
     assert all(map(np.array_equal, before, (s.V_inv, s.theta)))
     s.G[:] = np.eye(3)
-    private.refit(p, s, 0.0)
+    regression.fit(s, p.ridge)
     assert np.array_equal(s.theta, 2 * before[1])
 
 
@@ -126,18 +119,11 @@ def test_statistics_of_clipped_records_stay_within_the_sensitivity(universe):
     )
     x = np.empty(3)
     message = np.empty(statistics_size(3))
-    worst = [
-        [0.5, np.sqrt(0.75), 0.0],
-        [1.0, 0.0, 0.0],
-        [-0.7, 0.1, 0.7],
-        [0.7, -0.1, 0.7],
-    ]
-    for v in [
-        *np.array(worst),
-        *(rng.standard_normal((400, 3)) * rng.random((400, 1)) * 3),
-    ]:
+    worst = [[0.5, np.sqrt(0.75), 0.0], [1.0, 0, 0], [-0.7, 0.1, 0.7], [0.7, -0.1, 0.7]]
+    others = rng.standard_normal((400, 3)) * rng.random((400, 1)) * 3
+    for v in np.vstack([worst, others]):
         for r in (-2.0, 0.0, 2.0):
-            private.randomize(p, v, r, rng, x, message)
+            randomize(p, v, r, rng, x, message)
             rows.append(message.copy())
     rows = np.array(rows)
     squares = (rows**2).sum(1)
@@ -170,7 +156,7 @@ def test_tree_release_is_exact_plus_the_live_nodes(t):
     z = []
     for seed in range(300):
         _, s = run(policy, X, R, seed=seed)
-        live = [level for level in range(len(s.nodes)) if s.nodes[level].any()]
+        live = np.flatnonzero(s.nodes.any(axis=1)).tolist()
         np.testing.assert_allclose(s.release, s.exact + s.nodes[live[0]], atol=1e-9)
         assert live == [level for level in range(5) if t >> level & 1]
         z.append(
@@ -194,19 +180,23 @@ def test_batch_of_the_policy_has_the_moments_of_its_messages():
     X, R, G, b = one_arm(20, d=2)
     p = policy.params
     N = 1500
-    found = [run(policy, X, R, seed=seed)[1] for seed in range(N)]
-    draws = np.array([packed(s.G, s.b) for s in found])
-    w = np.stack(
-        [packed(np.outer(x, x), r * x) for x, r in zip(X[:, 0], R[:, 0], strict=True)]
-    )
-    rest = ((w + 1) * p.g) % 1
-    noise = 20 * p.b * private.P * (1 - private.P)
-    variance = (private.RANGE / p.g) ** 2 * (noise + (rest * (1 - rest)).sum(0))
-    assert (np.abs(draws.mean(0) - packed(G, b)) < 5.5 * np.sqrt(variance / N)).all()
+    draws = []
+    for seed in range(N):
+        s = run(policy, X, R, seed=seed)[1]
+        draws.append(packed(s.G, s.b))
+    draws = np.array(draws)
+    users = zip(X[:, 0], R[:, 0], strict=True)
+    w = np.stack([packed(np.outer(x, x), r * x) for x, r in users])
+    rest = ((w + 1) * p.g) % 1  # of the counts, before they are rounded
+    rounding = (rest * (1 - rest)).sum(0)
+    noise = 20 * p.b * P * (1 - P)
+    variance = (RANGE / p.g) ** 2 * (noise + rounding)
+    off = np.abs(draws.mean(0) - packed(G, b))
+    assert (off < 5.5 * np.sqrt(variance / N)).all()
     assert (np.abs(draws.var(0) / variance - 1) < 5.5 * np.sqrt(2.2 / N)).all()
     # What the width assumes of one user and coordinate is the noise bits' share of that
     # variance.
-    assert p.sigma**2 * 20 == pytest.approx((private.RANGE / p.g) ** 2 * noise)
+    assert p.sigma**2 * 20 == pytest.approx((RANGE / p.g) ** 2 * noise)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0])

@@ -55,6 +55,20 @@ def test_a_figure_is_the_same_bytes_described_with_its_data_and_asks_for_nothing
     assert not re.search(r'(href|src)="https?:', svg)
 
 
+def test_panels_stand_in_rows_where_the_page_is_wide():
+    """Two or four panels in rows of two, three in a row; one panel has one picture."""
+    sizes = {}
+    for n in (1, 2, 3, 4):
+        fig, _ = plots.panels(n, height=2.0, sharex=True)
+        page = plots.figure_html(fig, **TEXT)
+        assert page.count("data:image/svg+xml") == (1 if n == 1 else 2)
+        sizes[n] = re.findall(r'width="(\d+)" height="(\d+)"', page)
+    assert sizes[1] == [("422", "192")]
+    assert sizes[2] == [("718", "192"), ("422", "384")]
+    assert sizes[3] == [("1077", "192"), ("422", "576")]
+    assert sizes[4] == [("718", "384"), ("422", "768")]
+
+
 @pytest.mark.parametrize("missing", ["alt", "caption", "name"])
 def test_a_figure_without_words_is_refused(missing):
     with pytest.raises(ValueError, match=missing):

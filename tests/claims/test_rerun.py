@@ -91,4 +91,5 @@ def test_a_figure_of_the_book_is_written_as_a_page(tmp_path, monkeypatch):
     page = (tmp_path / "playing-own.html").read_text("utf8")
     assert 'id="fig-playing-own"' in page
     assert "T = 300; n_reps = 3" in page
+    assert "playing.ipynb playing-own -p T 300 -p n_reps 3</code>" in page
     assert "glue" not in page

@@ -60,7 +60,7 @@ def test_a_table_links_verdicts_and_says_what_is_not_judged(monkeypatch):
     ]
     told = {"paper": "P", "chapters": ["x"], "sentences": listed}
     monkeypatch.setattr(scoreboard, "paper", lambda room: told)
-    monkeypatch.setattr(scoreboard, "rooms", lambda: ["lplr"])
+    monkeypatch.setattr(scoreboard, "PAPERS", {"lplr": "P"})
     claims = Page("x")
     claims.claim("one", "theorem", "s", "Lemma 1").exact("", 1.0, of="n", high=2.0)
     page = scoreboard.sentences(claims.records)

@@ -6,9 +6,17 @@ import pytest
 from plain import plain
 
 from companion.fliphat import experiments
-from companion.fliphat.environments import autoregressive, gaussian_statistics, pad
+from companion.fliphat.environments import (
+    autoregressive,
+    gaussian_statistics,
+    pad,
+)
 from companion.fliphat.exact_simulation import simulate_one_step
-from companion.fliphat.experiments import as_published, final_regrets, niht_errors
+from companion.fliphat.experiments import (
+    as_published,
+    final_regrets,
+    niht_errors,
+)
 from companion.fliphat.fliphat import fliphat, noise_multiplier
 from companion.kernels.mechanisms import peel
 
@@ -17,7 +25,12 @@ TRUTH = np.array([1.0, -0.5, 0.0, 0.0])
 
 
 def test_errors_are_those_of_algorithm_1_with_exactly_composed_noise():
-    options = {"sparsity": 2, "delta": 0.02, "iterations": 3, "eta": 0.3}
+    options = {
+        "sparsity": 2,
+        "delta": 0.02,
+        "iterations": 3,
+        "eta": 0.3,
+    }
     found = niht_errors(TRUTH, [50, 5000], [2.0, np.inf], [7], **options)
     rng = np.random.default_rng(np.random.SeedSequence(7))
     for i, n in enumerate((50, 5000)):
@@ -37,23 +50,31 @@ def test_errors_are_those_of_algorithm_1_with_exactly_composed_noise():
 def test_settings_are_those_of_the_paper():
     policy = as_published(1.0, 400, 20_000, signal=[0.75, -0.5], sparsity=10, delta=0.01)
     p = policy.params
-    assert (p.l1_radius, p.eta, p.row_clip, policy.name) == (1.25, 1e-4, np.inf, "ε = 1")
+    assert (p.l1_radius, p.eta, p.row_clip, policy.name) == (
+        1.25,
+        1e-4,
+        np.inf,
+        "ε = 1",
+    )
 
 
 def test_every_setting_and_budget_has_the_regret_of_its_own_policy():
+    signal = [0.75, -0.5]
     options = {
-        "signal": [0.75, -0.5],
+        "signal": signal,
         "sparsity": 3,
         "delta": 0.01,
         "iteration_rate": 0.3,
     }
+    large = autoregressive(3, pad(signal, 20))
     settings = {
-        f"d = {n}": (autoregressive(3, pad([0.75, -0.5], n)), options) for n in (10, 20)
+        "d = 10": (autoregressive(3, pad(signal, 10)), options),
+        "d = 20": (large, options),
     }
     found = final_regrets(settings, [1.0, 50.0], 100, [1, 2, 3])
     policy = as_published(50.0, 20, 100, **options).renamed("ε = 50, d = 20")
-    alone = simulate_one_step(settings["d = 20"][0], [policy], 100, [1, 2, 3]).final[:, 0]
-    np.testing.assert_array_equal(found[50.0][:, 1], alone)
+    alone = simulate_one_step(large, [policy], 100, [1, 2, 3])
+    np.testing.assert_array_equal(found[50.0][:, 1], alone.final[:, 0])
 
 
 def test_the_exact_loss_of_signs_by_hand():
@@ -64,15 +85,17 @@ def test_the_exact_loss_of_signs_by_hand():
     delta = 7 / 9 - 2 / 9 * 2.0
     assert experiments.epsilon_of_signs(u, 1, delta) == pytest.approx(np.log(2.0))
     assert experiments.epsilon_of_signs(u, 1, 0.9) == 0.0
-    options = {
-        "sparsity": 1,
-        "epsilon": 1.0,
-        "delta": 0.1,
-        "b_max": 1.0,
-        "iteration_rate": 0.7,
-    }
+    policy = fliphat(
+        2,
+        12,
+        sparsity=1,
+        epsilon=1.0,
+        delta=0.1,
+        b_max=1.0,
+        iteration_rate=0.7,
+    )
     u = 1 / (2 * noise_multiplier(1, 1.0, 0.1))
-    loss = experiments.sign_epsilon(fliphat(2, 12, **options), 0.1)
+    loss = experiments.sign_epsilon(policy, 0.1)
     assert loss == pytest.approx(experiments.epsilon_of_signs(u, 1, 0.1))
 
 
@@ -114,13 +137,6 @@ def test_one_step_under_greedy_play():
     assert abs(regret.mean() - lost) < 6 * regret.std() / np.sqrt(len(regret))
 
 
-def test_a_root_by_hand():
-    """z = 1 solves 5/4 - sqrt(36 z) - z/4 + 5 z^(1/4) = 0; z = 16 solves it with 10 and
-    2."""
-    assert experiments.zcdp_root(1.25, np.exp(-36.0)) == pytest.approx(1.0, rel=1e-9)
-    assert experiments.zcdp_root(10.0, np.exp(-16.0)) == pytest.approx(16.0, rel=1e-9)
-
-
 def test_the_budget_of_twice_the_regret_without_noise_by_hand():
     """Half-way, in logarithms, from 2 to 8; an end of the range where it is not in
     between."""
@@ -136,33 +152,40 @@ def test_variants_are_what_they_are_called():
     made = experiments.private_variants(d=20, T=2000, signal=[0.75, -0.5], **budget)
     steps = {name: policy.params.iterations.max() for name, policy in made.items()}
     warm = {name for name, policy in made.items() if policy.params.warm_start}
-    assert (steps["one step"], steps["warm start"], steps["three steps"]) == (1, 1, 3)
+    assert (
+        steps["one step"],
+        steps["warm start"],
+        steps["three steps"],
+    ) == (1, 1, 3)
     assert warm == {"warm start"}
     assert {policy.params.l1_radius for policy in made.values()} == {1.25}
     assert {policy.guarantee.epsilon for policy in made.values()} == {1.0}
     assert made["corrected"].params.row_clip < np.inf
 
 
-def test_a_root_where_the_logarithm_is_not_a_square_by_hand():
-    """z = 81 solves it with 9 sqrt(2) + 81/4 - 15."""
-    epsilon = 9.0 * np.sqrt(2.0) + 81.0 / 4.0 - 15.0
-    assert experiments.zcdp_root(epsilon, np.exp(-2.0)) == pytest.approx(81.0, rel=1e-9)
+@pytest.mark.parametrize(
+    ("root", "epsilon", "log"),
+    [
+        (1.0, 1.25, 36.0),
+        (16.0, 10.0, 16.0),
+        (81.0, 9.0 * np.sqrt(2.0) + 5.25, 2.0),
+    ],
+)
+def test_a_root_where_the_logarithm_is_not_a_square_by_hand(root, epsilon, log):
+    """epsilon - sqrt(z log(1/delta)) - z/4 + 5 z^(1/4) = 0 at z = 1, 16, 81 = 3^4: there
+    5/4 - 6 - 1/4 + 5, 10 - 16 - 4 + 10, and 9 sqrt(2) + 21/4 - 9 sqrt(2) - 81/4 + 15."""
+    assert experiments.zcdp_root(epsilon, np.exp(-log)) == pytest.approx(root, rel=1e-9)
 
 
 def test_many_steps_hide_the_missing_factor():
     """One step by the parameters of the policy itself; the least number by a search of
     its own."""
-    setting = {"sparsity": 10, "delta": 0.01, "x_max": np.sqrt(2 * np.log(400))}
-    options = {
-        "sparsity": 10,
-        "delta": 0.01,
-        "x_max": setting["x_max"],
-        "clip_contexts": True,
-    }
-    one = as_published(1.0, 20, 167, signal=[2.0, -1.5], **options)
+    x_max = np.sqrt(2 * np.log(400))
+    setting = {"sparsity": 10, "delta": 0.01, "x_max": x_max}
+    one = as_published(1.0, 20, 167, signal=[2.0, -1.5], clip_contexts=True, **setting)
     bound = one.params.reward_clip[-1]
     # from zero the residual is the reward
-    share = bound / (bound + 3.5 * setting["x_max"])
+    share = bound / (bound + 3.5 * x_max)
     assert one.params.iterations[-1] == 1
     found = experiments.printed_epsilon(1.0, 1, factor=4.0 * share, **setting)
     assert found == pytest.approx(one.guarantee.epsilon)

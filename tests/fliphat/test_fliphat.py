@@ -14,7 +14,11 @@ from plain import plain
 from scipy import stats as sps
 
 from companion.fliphat import fliphat as module
-from companion.fliphat.fliphat import fliphat, residual_fliphat, rows_in_release
+from companion.fliphat.fliphat import (
+    fliphat,
+    residual_fliphat,
+    rows_in_release,
+)
 from evidence.attacks import audit
 from evidence.attacks import fliphat as attacks
 
@@ -23,8 +27,16 @@ chapter = plain("fliphat")
 
 def paper(epsilon=1.0, d=400, T=20_000, **changes):
     """The published configuration of Figure 1."""
-    options = {"sparsity": 10, "delta": 0.01, "b_max": 3.4362195, "calibration": "paper"}
-    return fliphat(d, T, epsilon=epsilon, **options | changes)
+    changes = {"calibration": "paper"} | changes
+    return fliphat(
+        d,
+        T,
+        sparsity=10,
+        epsilon=epsilon,
+        delta=0.01,
+        b_max=3.4362195,
+        **changes,
+    )
 
 
 def stream(n, d, K=2, seed=1):
@@ -46,8 +58,9 @@ def run(policy, X, R, seed=0):
 def fixed(policy, rows, rewards, seed=0, noise=True):
     """Estimates after each release, (n_releases, d), of users with these rows (n, d)."""
     p = policy.params
-    silent = np.zeros(len(policy.params.xi_first))
-    p = p if noise else p._replace(xi_first=silent, xi_rest=silent)
+    silent = np.zeros(len(p.xi_first))
+    if not noise:
+        p = p._replace(xi_first=silent, xi_rest=silent)
     s = policy.init(p)
     rng = np.random.default_rng(seed)
     found = []
@@ -66,40 +79,68 @@ def test_the_chapters_plain_version_plays_the_same_arms(changes):
     """Without noise, several steps a release; the second case clips rewards and
     projects."""
     options = {
-        "epsilon": np.inf,
-        "delta": 0.01,
+        "sparsity": 3,
         "b_max": 2.0,
         "eta": 0.2,
         "iteration_rate": 0.6,
-    }
-    options |= {"sparsity": 3, "calibration": "paper"}
-    policy = fliphat(12, 300, **options | changes)
+    } | changes
+    policy = fliphat(
+        12,
+        300,
+        epsilon=np.inf,
+        delta=0.01,
+        calibration="paper",
+        **options,
+    )
     p = policy.params
     X, R = stream(300, 12, K=3)
     assert set(p.iterations) > {0, 2, 3} or changes
     arms, s = run(policy, X, R)
-    inputs = p.sparsity, p.eta, p.l1_radius, p.iterations, p.reward_clip, p.xi_first
-    twin = chapter["plain_fliphat"](X, R, *inputs, np.random.default_rng(0))
+    twin = chapter["plain_fliphat"](
+        X,
+        R,
+        p.sparsity,
+        p.iterations,
+        p.xi_first,
+        np.random.default_rng(0),
+        eta=p.eta,
+        C=p.l1_radius,
+        reward_clip=p.reward_clip,
+    )
     assert (twin == arms).all()
     best = R.argmax(axis=1)
     assert (arms == best)[150:].mean() > 0.8  # it has learned
     assert np.count_nonzero(s.theta_hat) <= 3
 
 
-def peel_twin(v, s, xi, rng):
-    """Algorithm 3 with its noise vectors written out; the same draws in the same
-    order."""
-    picks = []
-    out = np.zeros(len(v))
-    for _ in range(s):
-        free = [j for j in range(len(v)) if j not in picks]
-        w = [xi * (rng.standard_exponential() - rng.standard_exponential()) for _ in free]
-        picks.append(
-            free[int(np.argmax([abs(v[j]) + z for j, z in zip(free, w, strict=True)]))]
+def test_the_chapters_plain_version_has_the_same_noise_and_plays_the_same_arms():
+    """Its scales are computed from epsilon in the cell; all bounds are active."""
+    X, R = stream(300, 12, K=3)
+    bounds = {"x_clip": 0.8, "residual_clip": 0.7, "eta": 0.3}
+    for epsilon in (1.0, 50.0, np.inf):
+        policy = residual_fliphat(
+            12,
+            300,
+            sparsity=3,
+            epsilon=epsilon,
+            delta=0.01,
+            l1_radius=0.9,
+            **bounds,
         )
-    for j in picks:
-        out[j] = v[j] + xi * (rng.standard_exponential() - rng.standard_exponential())
-    return out, picks
+        p = policy.params
+        noise = chapter["scales"](2 ** np.arange(8), 3, 3, epsilon, 0.01, **bounds)
+        np.testing.assert_allclose(noise, p.xi_first, rtol=1e-6)
+        twin = chapter["plain_fliphat"](
+            X,
+            R,
+            3,
+            p.iterations,
+            p.xi_first,
+            np.random.default_rng(0),
+            C=0.9,
+            **bounds,
+        )
+        assert (twin == run(policy, X, R)[0]).all()
 
 
 @pytest.mark.parametrize("warm_start", [False, True])
@@ -109,15 +150,20 @@ def test_releases_are_algorithm_1_with_fresh_noise_on_the_rows_of_the_episode(
     warm_start,
 ):
     """All bounds are active; d > sparsity + 4, so that every pick has many rivals."""
-    options = {
-        "sparsity": 3,
-        "epsilon": 200.0,
-        "delta": 0.01,
-        "iterations": 3,
-        "min_rows": 4,
-    }
-    options |= {"x_clip": 0.8, "residual_clip": 0.7, "l1_radius": 0.9, "eta": 0.3}
-    policy = residual_fliphat(9, 64, warm_start=warm_start, forget=forget, **options)
+    policy = residual_fliphat(
+        9,
+        64,
+        sparsity=3,
+        epsilon=200.0,
+        delta=0.01,
+        x_clip=0.8,
+        residual_clip=0.7,
+        l1_radius=0.9,
+        eta=0.3,
+        min_rows=4,
+        warm_start=warm_start,
+        forget=forget,
+    )
     p = policy.params
     rng = np.random.default_rng(4)
     X, R = stream(63, 9)
@@ -132,7 +178,7 @@ def test_releases_are_algorithm_1_with_fresh_noise_on_the_rows_of_the_episode(
         for m in range(p.iterations[episode]):
             step = np.clip(Z, -0.8, 0.8).T @ np.clip(y - Z @ theta, -0.7, 0.7)
             xi = p.xi_rest[episode] if m else p.xi_first[episode]
-            theta, _ = peel_twin(theta + 0.3 * 2 / len(y) * step, 3, xi, rng)
+            theta = chapter["peel_top"](theta + 0.3 * 2 / len(y) * step, 3, xi, rng)
             projected += np.abs(theta).sum() > 0.9
             theta = chapter["project_l1"](theta, 0.9)
         np.testing.assert_allclose(found[episode], theta, atol=1e-12)
@@ -144,7 +190,11 @@ def test_contexts_are_stored_clipped_and_counted():
     X[:, :, 2] = 0.0
     X[50:55, :, 2] = 50.0  # in the last episode whose rows are used, rounds 32 to 63
     keys = {"sparsity": 1, "epsilon": 1.0, "delta": 0.01}
-    _, s = run(fliphat(3, 64, x_max=10.0, b_max=1.0, iteration_rate=1.0, **keys), X, R)
+    _, s = run(
+        fliphat(3, 64, x_max=10.0, b_max=1.0, iteration_rate=1.0, **keys),
+        X,
+        R,
+    )
     assert s.clipped[0] == 5
     assert np.abs(s.X).max() == 10.0
     _, s = run(residual_fliphat(3, 64, x_clip=10.0, **keys), X, R)
@@ -248,26 +298,31 @@ def test_factors_by_hand():
 
 def test_noise_scales_by_hand():
     """Four rows, eta = 1/2, x_max = 3, b_max = 2, R = 10: a row moves the first gradient
-    step by
-    4 (1/2) 3 (10)/4 = 15, later ones by 4 (1/2) 3 (16)/4 = 24; printed: (1/2)(16)/4 =
-    2."""
-    rest = {"eta": 0.5, "x_max": 3.0, "b_max": 2.0, "R": np.array([10.0])}
-    rest |= {"iterations": np.array([3])}
-    scales = module.noise_scales
+    step by 4 (1/2) 3 (10)/4 = 15, later ones by 4 (1/2) 3 (16)/4 = 24; printed:
+    (1/2)(16)/4 = 2."""
+    row = {
+        "eta": 0.5,
+        "x_max": 3.0,
+        "b_max": 2.0,
+        "R": np.array([10.0]),
+    }
+    budget = {"sparsity": 2, "epsilon": 1.5}
     n = np.array([4])
-    (first, later), promised = scales(False, n, 2, 1.5, 0.02, **rest)
+    three = np.array([3])
+    first, later = module.corrected_scales(
+        n, delta=0.02, iterations=three, **budget, **row
+    )
     factor = module.noise_multiplier(6, 1.5, 0.02)
     assert (first[0], later[0]) == pytest.approx((15 * factor, 24 * factor))
-    assert promised == 1.5
-    # log(M/delta) = 6, so the printed factor is 2 sqrt(3 2 6) 3/1.5 = 24
+    # log(M/delta) = 6, so the printed factor is 2 sqrt(3 2 6) M/1.5 = 24 and 8
     delta = 3 * np.exp(-6.0)
-    (first, later), true = scales(True, n, 2, 1.5, delta, **rest)
-    assert (first[0], later[0]) == pytest.approx((48.0, 48.0))
+    xi, true = module.printed_scales(n, delta=delta, iterations=three, **budget, **row)
+    assert xi[0] == pytest.approx(48.0)
     assert true == pytest.approx(module.composition_epsilon(delta, 6, 24 / 48))
-    one = rest | {"iterations": np.array([1])}
     delta = np.exp(-6.0)
-    (first, _), true = scales(True, n, 2, 1.5, delta, **one)
-    assert first[0] == pytest.approx(16.0)
+    one = np.array([1])
+    xi, true = module.printed_scales(n, delta=delta, iterations=one, **budget, **row)
+    assert xi[0] == pytest.approx(16.0)
     assert true == pytest.approx(module.composition_epsilon(delta, 2, 15 / 16))
 
 
@@ -380,9 +435,8 @@ def test_fliphat_gives_what_it_promises_and_says_what_the_printed_noise_gives():
         "x_max": 0.7,
         "noise": 0.5,
         "eta": 0.01,
-        "iteration_rate": 0.136,
-        **KEYS,
-    }
+    } | KEYS
+    keys["iteration_rate"] = 0.136
     policy = fliphat(D, T, **keys)
     printed = fliphat(D, T, calibration="paper", clip_contexts=True, **keys)
     assert set(policy.params.iterations) == {1}
@@ -405,9 +459,17 @@ def test_fliphat_gives_what_it_promises_and_says_what_the_printed_noise_gives():
 
 def test_attacks_find_the_printed_noise_and_nothing_in_the_corrected_one():
     """One pick of two coordinates; level 1 - 1e-7."""
-    for policy in (*attacks.attack_instances(), *attacks.residual_attack_instances()):
+    for policy in (
+        *attacks.attack_instances(),
+        *attacks.residual_attack_instances(),
+    ):
         (game, _) = attacks.attacks(policy)
-        keys = {"delta": 0.1, "trials": 6000, "seed": 3, "level": 1 - 1e-7}
+        keys = {
+            "delta": 0.1,
+            "trials": 6000,
+            "seed": 3,
+            "level": 1 - 1e-7,
+        }
         lost = audit.attacked(game, **keys).epsilon
         g = policy.guarantee
         assert lost < g.epsilon
@@ -435,8 +497,17 @@ FAR = [
     ("d", 1e30),
     ("eta", 1e-60),
 ]
-OWN = [("sparsity", 6), ("b_max", 1e308), ("noise", 1e60), ("clip_contexts", False)]
-OTHERS = [("sparsity", 6), ("residual_clip", np.inf), ("iterations", 10**30)]
+OWN = [
+    ("sparsity", 6),
+    ("b_max", 1e308),
+    ("noise", 1e60),
+    ("clip_contexts", False),
+]
+OTHERS = [
+    ("sparsity", 6),
+    ("residual_clip", np.inf),
+    ("iterations", 10**30),
+]
 
 
 @pytest.mark.parametrize(
@@ -444,7 +515,13 @@ OTHERS = [("sparsity", 6), ("residual_clip", np.inf), ("iterations", 10**30)]
     [(fliphat, FAR + OWN), (residual_fliphat, FAR + OTHERS)],
 )
 def test_values_whose_noise_or_memory_is_infinite_are_refused(make, bad):
-    good = {"d": 5, "T": 100, "sparsity": 2, "epsilon": 1.0, "delta": 0.01}
+    good = {
+        "d": 5,
+        "T": 100,
+        "sparsity": 2,
+        "epsilon": 1.0,
+        "delta": 0.01,
+    }
     good |= {"b_max": 1.0} if make is fliphat else {}
     for name, value in bad:
         with pytest.raises(ValueError, match=name):

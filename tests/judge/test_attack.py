@@ -5,7 +5,7 @@ import judged
 import numpy as np
 import pytest
 
-from companion.baselines.private_linucb import ldp_linucb
+from companion.baselines.ldp_linucb import ldp_linucb
 from companion.core import Universe
 from evidence.attacks.audit import need_neighbours
 from evidence.judge import attack
@@ -57,7 +57,7 @@ def test_what_a_run_says_aloud_is_seen(tmp_path, words):
     )
     child = Child(judged.written(tmp_path, "loud", (line, log if words else line)), 60.0)
     (said,) = child.ask(attack.speaks)
-    assert said["outcome"] == ("it says more than its arms" if words else "holds")
+    assert said["outcome"] == ("broken" if words else "holds")
     assert all(word in said["found"] for word in words)
 
 

@@ -109,7 +109,6 @@ def test_a_guarantee_that_no_budget_changes_is_found(tmp_path, typed, outcome):
 def test_noise_that_is_left_out_now_and_then_has_another_law(tmp_path, whole):
     changes = [
         ("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)"),
-        ('"message")', '"laplace", "message")'),
     ]
     leaky = load(judged.written(tmp_path, "leaky", *changes))
     sound, odd = (measuring.law_chance(measuring.instance(s)) for s in (whole, leaky))
@@ -123,7 +122,16 @@ def test_noise_that_is_left_out_now_and_then_has_another_law(tmp_path, whole):
 @pytest.mark.parametrize(
     ("fault", "limit", "words"),
     [
-        ("while True:\n        pass", 0.5, "does not return within 0.5 s"),
+        (
+            "while True:\n        pass",
+            0.5,
+            "does not return within 0.5 s of CPU, or 2 s on the clock",
+        ),
+        (
+            "import time\n    time.sleep(60)",
+            0.5,
+            "does not return within 0.5 s of CPU, or 2 s on the clock",
+        ),
         ("import os\n    os.kill(os.getpid(), 9)", 60.0, "its process ends"),
     ],
 )
@@ -194,8 +202,9 @@ LONG = FINE | {
     "what": "a long run",
     "outcome": "failed",
     "found": "slow",
-    "optional": True,
 }
+WIDE = FINE | {"what": "a cut", "outcome": "bounded", "found": "[0.1, 9]"}
+SPOKEN = BAD | {"part": "speech", "what": "a run", "found": "a run says: prints '1'"}
 
 
 @pytest.mark.parametrize(
@@ -205,10 +214,13 @@ LONG = FINE | {
         ([FINE, ATTACK], "MEASURED"),
         ([FINE, ATTACK, BAD], "CONTRACT BROKEN"),
         ([ATTACK], "BOUNDED ONLY"),
-        ([FINE, ATTACK, LONG | {"optional": False}], "BOUNDED ONLY"),
-        ([FINE, ATTACK, LONG], "MEASURED"),
+        ([FINE, ATTACK, LONG], "BOUNDED ONLY"),
+        ([FINE, ATTACK, WIDE], "BOUNDED ONLY"),
+        ([FINE, ATTACK, WIDE | {"cut": True}], "MEASURED"),
         ([FINE | {"outcome": "not measured"}, ATTACK], "BOUNDED ONLY"),
         ([FINE, ATTACK, BAD | {"part": "budget", "outcome": "refuted"}], "REFUTED"),
+        ([FINE, ATTACK | {"outcome": "refuted"}, BAD], "CONTRACT BROKEN"),
+        ([FINE, ATTACK | {"outcome": "refuted"}, SPOKEN], "CONTRACT BROKEN"),
         ([LONG, ATTACK | {"outcome": "failed"}], "NOTHING"),
     ],
 )

@@ -84,7 +84,7 @@ def update(p, s, arm, x, r, rng):
         s.users[0] = s.open[:] = 0.0
 
 def counts(K, *, epsilon, delta=0.01, batch=5) -> Policy:
-    moves = math.sqrt(2.0)  # of two arms, by 1 each
+    moves = 1.0  # of the arm that was played, which is public
     p = Params(K, batch, gaussian_scale(epsilon, delta, moves))
     lost = gaussian_epsilon(delta, p.sigma, moves)
     promise = Guarantee("joint", lost, delta, REPLACE_RECORD, "user")
@@ -126,7 +126,7 @@ def update(p, s, arm, x, r, rng):
     release(p, t, s.exact, s.noisy, rng, s.shown)
 
 def tree(K, T, *, epsilon, delta=0.01) -> Policy:
-    moves = math.sqrt(2.0 * T.bit_length())  # in every level two arms, by 1 each
+    moves = math.sqrt(T.bit_length())  # by 1 in every level
     p = Params(K, T, gaussian_scale(epsilon, delta, moves))
     lost = gaussian_epsilon(delta, p.sigma, moves)
     promise = Guarantee("joint", lost, delta, REPLACE_RECORD, "user")
@@ -180,8 +180,8 @@ CHOICE = [
         "        s.total[:] += s.shown\n",
         "        s.total[:] = np.arange(p.K) == s.shown[0]\n",
     ),
-    ("gaussian_scale(epsilon, delta, moves)", "epsilon / 2"),
-    ("gaussian_epsilon(delta, p.sigma, moves)", "2 * p.sigma"),
+    ("gaussian_scale(epsilon, delta, moves)", "epsilon"),
+    ("gaussian_epsilon(delta, p.sigma, moves)", "p.sigma"),
     ("lost, delta", "lost, 0.0"),
     ('Release(release, "shown")', 'Release(release, "shown", "values")'),
 ]
@@ -282,7 +282,7 @@ LEAKY = {
         COUNTS,
         ("np.argmax(s.total)", "np.argmax(s.total + s.open)"),
     ],
-    "the movement of one arm": [COUNTS, ("math.sqrt(2.0)", "1.0")],
+    "half the movement of an arm": [COUNTS, ("moves = 1.0", "moves = 0.5")],
     "one noise for two batches": [
         COUNTS,
         ("release(p, s.open, rng, s.shown)", "release(p, s.open, rng, s.shown, s.noise)"),
@@ -300,14 +300,14 @@ LEAKY = {
     "a mean's sensitivity for sums": [
         COUNTS,
         *CHOICE,
-        ("epsilon / 2", "epsilon * batch / 2"),
-        ("2 * p.sigma", "2 * p.sigma / batch"),
+        ("p = Params(K, batch, epsilon)", "p = Params(K, batch, epsilon * batch)"),
+        ("lost = p.sigma", "lost = p.sigma / batch"),
     ],
     "the message before as noise in every 50th": [USED],
     "no noise now and then": [(NOISE, NOISE + " * (rng.random() > 0.02)")],
     "a tree one level short": [
         TREE,
-        ("2.0 * T.bit_length()", "2.0 * (T.bit_length() - 1)"),
+        ("(T.bit_length())", "(T.bit_length() - 1)"),
     ],
 }
 BROKEN = {

@@ -180,39 +180,49 @@ def test_counted_users_have_the_law_of_drawn_ones(m, epsilon, n, second):
     assert sps.ttest_ind(slow, fast).pvalue > 1e-4
 
 
-def test_lemmas_where_the_logarithm_is_8():
-    """d = 2, M = 10: 48 d/(beta failure) = 1920/failure = e^8; Lemma 1 divides by 2
-    sqrt(100).
+FAILURE = 1920 * math.exp(-8)  # d = 2, M = 10: 48 d/(beta failure) is e^8
 
-    In Lemma 3, K = 4 (300 * 81 e^2 + 118 * 4 e + 43 * 27 e^2), 43 * 27 e^2 being the
-    larger of two.
-    """
+
+def test_lemma_1_where_the_logarithm_is_8():
+    """8 over epsilon sqrt(n) = 2 * 10 is 0.4."""
     oracle = lplr_params(2, 10**8)
-    failure = 1920 * math.exp(-8)
-    found = experiments.lemma_1(oracle, 100, 2.0, failure, k=1)
-    assert found == pytest.approx((6.2 * 2 * 0.4, 134 * 0.4 / E, 247 * 0.4 / E**2))
-    K = 4 * (24300 * E**2 + 472 * E + 1161 * E**2)
-    found = experiments.lemma_3(oracle, 10**4, 2.0, failure)
-    assert found == pytest.approx([12 * K / 100 * 10, 12 * K / 100 * 100])
-    g = math.exp(-4)  # no ratio of bins, but here 15 g sqrt(8) is the larger of two
-    K = 4 * (24300 * g**2 + 472 * g + 15 * g * math.sqrt(8))
-    found = experiments.lemma_3(oracle._replace(log_gamma=-4.0), 10**4, 2.0, failure)
-    assert found[0] == pytest.approx(12 * K / 100 * 10)
+    share, vector, matrix = experiments.lemma_1(oracle, 100, 2.0, FAILURE, k=1)
+    assert share == pytest.approx(6.2 * 2 * 0.4)
+    assert vector == pytest.approx(134 * 0.4 / E)
+    assert matrix == pytest.approx(247 * 0.4 / E**2)
 
 
-def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one():
+@pytest.mark.parametrize(
+    ("log_gamma", "inactive"),
+    [(1.0, 1161 * E**2), (-4.0, 15 * math.exp(-4) * math.sqrt(8))],
+)
+def test_lemma_3_where_the_logarithm_is_8(log_gamma, inactive):
+    """Q = 4 (300 * 81 g^2 + 118 * 4 g + the larger of 43 * 27 g^2 and 15 g sqrt(8)), and
+    M = 10.  (-4 is no ratio of bins, but makes the other one the larger.)"""
+    g = math.exp(log_gamma)
+    Q = 4 * (24300 * g**2 + 472 * g + inactive)
+    oracle = lplr_params(2, 10**8)._replace(log_gamma=log_gamma)
+    terms = experiments.lemma_3(oracle, 10**4, 2.0, FAILURE)
+    assert terms == pytest.approx([1.2 * Q, 12 * Q])
+
+
+@pytest.mark.parametrize(
+    ("width", "alive", "bound"),
+    [(0.2, [1, 0], 0.0), (0.4, [1, 1], 0.8)],
+)
+def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one(width, alive, bound):
     """Means 0.3 and -0.3, half-widths 0.2: ends 0.1 and -0.1; half-widths of 0.4
     overlap."""
-    for width, alive in ((0.2, [1, 0]), (0.4, [1, 1])):
-        game = experiments.game_of(environments.contexts([[[0.3], [-0.3]]], [1.0]))
-        log = np.zeros(5)
-        game.alive[:] = 1
-        game.f[:] = [[0.3, -0.3]]
-        game.width[:] = width
-        experiments.eliminate_and_log(game, log)
-        assert game.alive.tolist() == [alive]
-        assert log[[experiments.LOST, experiments.MISSED]].tolist() == [0.0, 0.0]
-        assert log[experiments.BOUND] == pytest.approx(4 * width / 2 if alive[1] else 0.0)
+    game = experiments.game_of(environments.contexts([[[0.3], [-0.3]]], [1.0]))
+    log = np.zeros(5)
+    game.alive[:] = 1
+    game.f[:] = [[0.3, -0.3]]
+    game.width[:] = width
+    experiments.eliminate_and_log(game, log)
+    assert game.alive.tolist() == [alive]
+    assert log[experiments.LOST] == 0.0
+    assert log[experiments.MISSED] == 0.0
+    assert log[experiments.BOUND] == pytest.approx(bound)
 
 
 def test_attacks_lose_what_is_proven_and_their_faults_more():

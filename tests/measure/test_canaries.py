@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion.baselines.private_linucb import jdp_linucb
+from companion.baselines.jdp_linucb import jdp_linucb
 from evidence.attacks.private_linucb import far_move, far_records
 from evidence.measure import canaries as one_run
 from evidence.measure import faults

@@ -87,9 +87,11 @@ def test_whatever_else_depends_on_a_record_is_a_leak():
     )
     compare(base._replace(arms=[(1, 1, 2), (1, 2, 2)]), base, 0)  # the user's own advice
     leaks = {
-        "number of releases": base._replace(calls=[0]),
+        "how often": base._replace(calls=[0]),
         "advice": base._replace(arms=[(0, 1, 3), (1, 2, 2)]),
-        "public state": base._replace(public=[np.zeros(2), np.array([1.0 + 1e-15])]),
+        "public state.s field": base._replace(
+            public=[np.zeros(2), np.array([1.0 + 1e-15])]
+        ),
     }
     for words, run in leaks.items():
         with pytest.raises(Leak, match=words):

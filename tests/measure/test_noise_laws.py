@@ -3,15 +3,21 @@ form."""
 
 import math
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion.accounting.privacy import gaussian_epsilon, zcdp_epsilon
-from companion.core import Release
+from companion.accounting.privacy import (
+    REPLACE_RECORD,
+    Guarantee,
+    gaussian_epsilon,
+    zcdp_epsilon,
+)
+from companion.core import Policy, Release
 from evidence.attacks import ssp
-from evidence.attacks.audit import readers
+from evidence.attacks.audit import instance, readers
 from evidence.attacks.private_linucb import jdp_audits
 from evidence.measure import noise_laws as laws
 from evidence.measure.noise_laws import ALARM, UNBOUNDED, Measured, law_chance, verdict
@@ -92,7 +98,10 @@ def test_a_verdict_needs_bounds_the_law_and_the_interval():
 
     assert said(1.0, right) is True
     assert said(0.5, right) is False
-    assert said(2.0, right) is None
+    assert said(1.7, right) is True  # a little more private than promised
+    assert said(2.0, right) is None  # the lower end is less than half of the promise
+    assert said(1.0, right._replace(high=2.1)) is None
+    assert said(1.0, right._replace(low=0.0, high=np.inf)) is None
     assert said(1.0, right._replace(chance=1e-9)) is False
     assert said(1.0, UNBOUNDED) is False
     assert said(np.inf, UNBOUNDED) is True
@@ -154,10 +163,65 @@ def test_relations_models_and_laws_that_are_not_known_are_refused_by_name():
             laws.measure(case._replace(policy=case.policy._replace(guarantee=g)))
 
 
+def test_a_draw_that_is_shown_in_many_sums_is_one_release():
+    """Prefix sums of a tree of three rounds: nodes 1, 1-2, 3; round 1 moves two nodes."""
+    rng = np.random.default_rng(4)
+    first, pair, third = rng.laplace(size=(3, 20_000))
+    draws = laws.fresh_parts(np.column_stack([first, pair, pair + third]))
+    assert draws.chance > ALARM
+    np.testing.assert_allclose(draws.scale, 1.0, atol=0.05)
+    found = np.linalg.solve(draws.sums, np.ones(3))
+    np.testing.assert_allclose(found, [1.0, 1.0, 0.0], atol=0.05)
+    again = laws.fresh_parts(np.column_stack([first, first]))  # nothing new is drawn
+    assert again.scale[1] == 0.0
+    assert laws.fresh_parts(np.column_stack([first * pair, third])).chance < ALARM
+
+
+def test_numbers_that_no_law_explains_are_counted():
+    """Noise of a third is seen where sums are clamped; noise of the right size is not."""
+    for scale, refuted in ((1.0, False), (1 / 3, True)):
+        case = clamped(scale)
+        one, other = laws.farthest(case, (0, None))
+        low, lumps = laws.shown_apart(case, one, other)
+        assert lumps
+        assert (low > 1.0) is refuted
+
+
 def test_losses_of_the_parts_of_a_message_add_up():
     """Vector and matrix have half of the budget each; no pair of records attains both."""
     found = laws.measure(ssp.audit_instances()[0])
     assert found.low < 0.95 < 1.0 <= found.high
+
+
+class Clamped(NamedTuple):
+    d: int
+    scale: float
+
+
+class Shown(NamedTuple):
+    message: np.ndarray
+
+
+def clamp(p, x, r, rng, message):
+    message[0] = min(max(r + rng.laplace(0.0, 2.0 * p.scale), -3.0), 3.0)
+
+
+def clamped(scale):
+    """One message of a reward in [-1, 1], clamped after its noise was added."""
+
+    def update(p, s, arm, x, r, rng):
+        clamp(p, x, min(max(r, -1.0), 1.0), rng, s.message)
+
+    policy = Policy(
+        name="clamped",
+        params=Clamped(d=1, scale=scale),
+        init=lambda p: Shown(np.zeros(1)),
+        select=lambda p, s, X, rng: 0,
+        update=update,
+        guarantee=Guarantee("local", 1.0, 0.0, REPLACE_RECORD, "user"),
+        releases=(Release(clamp, "message"),),
+    )
+    return instance(policy)
 
 
 def wisharts(rng, n, c, d=2):

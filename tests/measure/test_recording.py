@@ -6,19 +6,25 @@ import numpy as np
 import pytest
 from streams import same_bits
 
-from companion.baselines import private_linucb
+from companion.baselines import ldp_linucb
 from companion.kernels import mechanisms
 from evidence.attacks.table import known
 from evidence.measure.neighbours import filler, positions, see
 from evidence.measure.recording import (
+    EXTREME,
+    ExtremeRng,
     Interpreter,
     Leak,
     NotMeasured,
     Recorder,
+    Wish,
     arrays,
+    begin,
     centred,
     copied,
     law_of,
+    need_fields,
+    offered,
 )
 
 
@@ -27,11 +33,11 @@ def case_of(name, number):
 
 
 def test_copies_change_no_module_and_replace_what_they_are_told():
-    before = vars(private_linucb).copy()
+    before = vars(ldp_linucb).copy()
     instead = {mechanisms.clip_to_ball: lambda x, r, out: (7.0, 0)}
-    copy = Interpreter(instead)(private_linucb.randomize)
-    assert copy.__globals__ is not private_linucb.randomize.py_func.__globals__
-    assert vars(private_linucb) == before
+    copy = Interpreter(instead)(ldp_linucb.randomize)
+    assert copy.__globals__ is not ldp_linucb.randomize.py_func.__globals__
+    assert vars(ldp_linucb) == before
     assert Interpreter()(np.linalg.norm) is np.linalg.norm
 
 
@@ -92,3 +98,48 @@ def test_records_are_replaced_at_the_beginning_in_the_middle_and_at_the_end():
     case = case_of("jdp_linucb", 0)
     found = [positions(case._replace(rounds=n)) for n in (1, 2, 9)]
     assert [[at for at, _ in some] for some in found] == [[0], [0, 1], [0, 4, 8]]
+
+
+def test_a_loop_that_draws_again_ends_and_the_first_draws_are_extreme():
+    rng = ExtremeRng(np.random.PCG64(1))
+    drawn = [rng.standard_exponential() for _ in range(EXTREME + 100)]
+    assert min(drawn[:EXTREME]) > 100.0
+    assert max(drawn[EXTREME:]) < 100.0
+
+
+def test_a_private_field_that_is_none_is_refused_by_name():
+    case = case_of("jdp_linucb", 0)
+    state = begin(case, np.random.default_rng(0))
+    need_fields(state, case.private_fields)
+    with pytest.raises(ValueError, match="State.* got 'exakt'"):
+        need_fields(state, ("exakt",))
+
+
+def test_a_run_that_begins_at_a_mark_is_the_whole_run():
+    case = case_of("jdp_linucb", 0)
+    rows = filler(case)
+    last = len(rows) - 1
+    other = [*rows[:last], (0, -rows[last][1], 1.0)]
+    whole, short = (
+        Recorder(case).play(other, script=Recorder(case).play(rows, mark=mark))
+        for mark in (0, last)
+    )
+    assert len(whole.calls) == len(short.calls)
+    for one, two in zip(whole.calls, short.calls, strict=True):
+        for (_, a), (_, b) in zip(one.clean, two.clean, strict=True):
+            assert same_bits(a, b)
+    assert whole.arms == short.arms
+    assert all(map(same_bits, whole.public, short.public))
+
+
+class Arms(NamedTuple):
+    K: int
+    d: int = 2
+
+
+def test_contexts_choose_the_arm_where_a_record_wishes_for_it():
+    class Policy(NamedTuple):
+        params: Arms
+
+    X = offered(Policy(Arms(3)), (Wish(1), np.array([1.0, 2.0]), 1.0))
+    assert X.tolist() == [[-1.0, -2.0], [1.0, 2.0], [-1.0, -2.0]]

@@ -8,8 +8,7 @@ from companion.baselines.linucb import linucb
 from companion.online_linucb.combiner import init, of_epochs, record, theory_constants
 from companion.policies import anytime_linucb, combiner, online_linucb
 
-# --- Algorithm 9: restarts after 1, 2, 4, ... rounds
-# ---------------------------------------------
+# Algorithm 9: restarts after 1, 2, 4, ... rounds
 
 
 @pytest.mark.parametrize("epsilon", [20.0, np.inf])
@@ -61,8 +60,7 @@ def test_the_last_epoch_does_not_end():
     assert (s.t[0], s.epoch[0], s.run.t[0]) == (20, 1, 19)
 
 
-# --- Algorithm 2
-# --------------------------------------------------------------------------------
+# Algorithm 2
 
 
 def twin(policies, p, X, R, seed=1):
@@ -96,7 +94,8 @@ def twin(policies, p, X, R, seed=1):
         b.update(b.params, states[i], arm, D[arm], y[arm], rng)
         noisy = getattr(states[i], "run", states[i]).message[3]
         Z[i] += (total[i] / n[i] if n[i] else 0.0) - noisy
-        n[i], total[i] = n[i] + 1, total[i] + noisy
+        n[i] += 1
+        total[i] += noisy
         if Z[i] >= promise(i, n[i]) and len(active) > 1:
             active.remove(i)
         arms.append(arm)
@@ -129,48 +128,55 @@ def test_plays_algorithm_2(options):
     assert policy.guarantee == bases[0].guarantee
 
 
-def test_refuses_base_learners_that_do_not_match():
-    def one(d=3, T=400, epsilon=1.0):
-        return online_linucb(d, T, epsilon=epsilon, delta=0.1)
+def one(d=3, T=400, epsilon=1.0):
+    return online_linucb(d, T, epsilon=epsilon, delta=0.1)
 
-    with pytest.raises(ValueError, match="bases must hold at least one"):
-        combiner([], 400)
-    for other in (one(epsilon=2.0), one(d=4), anytime_linucb(3, epsilon=1.0, delta=0.2)):
-        with pytest.raises(ValueError, match="bases must share"):
-            combiner([one(), other], 400)
-    with pytest.raises(ValueError, match=r"bases\[0\] must have a horizon"):
-        combiner([one(T=300)], 400)
-    with pytest.raises(ValueError, match=r"bases\[1\] must be"):
-        combiner([one(), linucb(3)], 400)
+
+@pytest.mark.parametrize(
+    "other",
+    [one(epsilon=2.0), one(d=4), anytime_linucb(3, epsilon=1.0, delta=0.2)],
+)
+def test_base_learners_that_send_other_messages_are_refused(other):
+    with pytest.raises(ValueError, match="bases must share"):
+        combiner([one(), other], 400)
+
+
+@pytest.mark.parametrize(
+    ("bases", "message"),
+    [
+        ([], "bases must hold at least one"),
+        ([one(T=399)], r"bases\[0\] must have a horizon"),
+        ([one(), linucb(3)], r"bases\[1\] must be"),
+    ],
+)
+def test_what_is_no_base_learner_for_the_horizon_is_refused(bases, message):
+    with pytest.raises(ValueError, match=message):
+        combiner(bases, 400)
+
+
+def test_the_theory_has_no_constants_without_privacy():
     with pytest.raises(ValueError, match="epsilon=inf"):
         combiner([one(epsilon=np.inf)], 400, constants="theory")
 
 
 def test_constants_of_theorem_4_1_by_hand():
     c = theory_constants(5, 20_000, 0.7, 0.1)
-    np.testing.assert_allclose(
-        c.guess,
-        [0.289982140011, 0.579964280022, 1.159928560044],
-        1e-10,
-    )
-    np.testing.assert_allclose(
-        c.L,
-        [98.559062074995, 171.659544600617, 85.829772300309],
-        1e-10,
-    )
-    np.testing.assert_allclose(c.R, [831261.690824, 156069.765132, 73295.701332], 1e-10)
+    guess = [0.289982140011, 0.579964280022, 1.159928560044]
+    L = [98.559062074995, 171.659544600617, 85.829772300309]
+    R = [831261.690824, 156069.765132, 73295.701332]
+    np.testing.assert_allclose(c.guess, guess, 1e-10)
+    np.testing.assert_allclose(c.L, L, 1e-10)
+    np.testing.assert_allclose(c.R, R, 1e-10)
     assert list(c.alpha) == [0.75, 0.5, 0.5]
 
 
-# --- what is right at the border
-# ----------------------------------------------------------------
+# what is right at the border
 
 
 def test_a_base_learner_for_just_the_horizon_is_taken_and_one_for_a_round_less_is_not():
-    base = online_linucb(3, 400, epsilon=1.0, delta=0.1)
-    assert combiner([base], 400).params.T == 400
+    assert combiner([one(T=400)], 400).params.T == 400
     with pytest.raises(ValueError, match=r"bases\[0\] must have a horizon"):
-        combiner([base], 401)
+        combiner([one(T=400)], 401)
 
 
 def test_an_epoch_perturbs_up_to_the_known_eigenvalue_itself():

@@ -37,8 +37,10 @@ def test_learner_regret_by_hand():
         now = slow.theta.copy()
         g = 2 * x[t] * (x[t] @ now - y[t]) - 2 * sigma**2 * now
         g *= min(1.0, G / np.linalg.norm(g))
-        loss = [(x[t] @ v - y[t]) ** 2 - sigma**2 * v @ v for v in (now, theta)]
-        total += [loss[0] - loss[1], g @ (now - theta), ((now - theta) ** 2).sum()]
+        gap = now - theta
+        ours = (x[t] @ now - y[t]) ** 2 - sigma**2 * now @ now
+        best = (x[t] @ theta - y[t]) ** 2 - sigma**2 * theta @ theta
+        total += [ours - best, g @ gap, gap @ gap]
         np.testing.assert_allclose(found[t], total, atol=1e-9)
         slow.update(g)
 
@@ -48,19 +50,17 @@ def test_terms_of_the_proof_and_the_needed_width_add_up_what_happened(epsilon):
     """The matrices are made again from the messages and predictions of the run."""
     X = stream(n=80)[0]
     theta = np.array([0.6, 0.3, -0.1])
-    options = {
-        "epsilon": epsilon,
-        "delta": 0.1,
-        "learner": "ogd",
-        "clip": 4.0,
-        "width": 1.0,
-    }
-    run = (
-        replay(X, X @ theta, X @ theta),
-        online_linucb(3, 80, **options),
+    policy = online_linucb(
+        3,
         80,
-        repetitions(5, 1)[0],
+        epsilon=epsilon,
+        delta=0.1,
+        learner="ogd",
+        clip=4.0,
+        width=1.0,
     )
+    env = replay(X, X @ theta, X @ theta)
+    run = (env, policy, 80, repetitions(5, 1)[0])
     V = np.eye(3)
     u = np.zeros(3)
     prediction = np.zeros(3)
@@ -70,30 +70,23 @@ def test_terms_of_the_proof_and_the_needed_width_add_up_what_happened(epsilon):
         x = D[0, arms[0]]
         message = s.message[:3]
         gap = prediction - theta
-        squares = [(v @ gap) ** 2 for v in (x, message - x)]
-        total += (
-            mu.max() - x @ theta,
-            *squares,
-            gap @ gap,
-            min(1.0, x @ np.linalg.solve(V, x)),
-        )
+        total[0] += mu.max() - x @ theta
+        total[1] += (x @ gap) ** 2
+        total[2] += ((message - x) @ gap) ** 2
+        total[3] += gap @ gap
+        total[4] += min(1.0, x @ np.linalg.solve(V, x))
         V = V + np.outer(message, message)
         u = u + (message @ prediction) * message
         off = np.linalg.solve(V, u) - theta
         need = max(need, np.sqrt(off @ V @ off))
         prediction = s.experts.theta.copy()
-    np.testing.assert_allclose(
-        experiments.proof_terms(*run),
-        total,
-        rtol=1e-8,
-        atol=1e-12,
-    )
+    found = experiments.proof_terms(*run)
+    np.testing.assert_allclose(found, total, rtol=1e-8, atol=1e-12)
     assert experiments.needed_width(*run) == pytest.approx(need, rel=1e-9)
     assert (total[2] > 0.01) == (epsilon < np.inf)
 
 
-# --- closed forms
-# -------------------------------------------------------------------------------
+# closed forms
 
 T = 20_000
 DELTA = 0.1
@@ -127,8 +120,7 @@ def test_closed_forms_by_hand():
     np.testing.assert_allclose(list(by_hand), list(by_hand.values()), rtol=1e-10)
 
 
-# --- drivers
-# ------------------------------------------------------------------------------------
+# drivers
 
 
 def test_a_policy_with_noise_has_just_that_noise():

@@ -20,7 +20,7 @@ from companion.online_linucb.online_linucb import (
     update_experts,
 )
 
-# --- Maler --------------------------------------------------------------------------------------
+# Maler
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,7 @@ def test_equals_the_slow_twin_over_noisy_steps(d, D, G, seed):
     np.testing.assert_allclose(s.S[0] @ s.S_inv[0], np.eye(d), atol=1e-9)
 
 
-# --- Algorithm 1
-# --------------------------------------------------------------------------------
+# Algorithm 1
 
 
 @pytest.mark.parametrize(("epsilon", "clip"), [(20.0, 5.0), (20.0, 1.0), (np.inf, 5.0)])
@@ -65,17 +64,19 @@ def test_plays_the_plain_version_of_the_chapter(epsilon, clip):
         width=1.0,
         clip=clip,
     )
-    slow = plain("online_linucb", np=np)["plain_online_linucb"]
+    chapter = plain("online_linucb")
+    sigma = policy.params.sigma
+    assert chapter["noise_scale"](epsilon, 0.1) == pytest.approx(sigma)
+    slow = chapter["plain_online_linucb"]
+    rng = np.random.default_rng(1)
+    told = slow(X, R, rng, sigma=sigma, width=1.0, clip=clip)
     arms = run(policy, X, R)[0]
-    noise = {"sigma": policy.params.sigma}
-    told = slow(X, R, np.random.default_rng(1), width=1.0, clip=clip, **noise)
     assert np.array_equal(arms, told)
     best = (X @ THETA).argmax(axis=1)
     assert (arms == best)[200:].mean() > 0.5  # of four arms: it has learned
 
 
-# --- the loss
-# -----------------------------------------------------------------------------------
+# the loss
 
 ARMS = np.array([[0.9, 0.1, 0.0], [-0.2, 0.7, 0.3], [0.1, -0.4, 0.8]])
 
@@ -116,8 +117,7 @@ def test_default_width_and_clip_by_hand():
     assert practical_width(0.5, 100, 3.0) == pytest.approx(3 * 0.5 * np.sqrt(np.log(100)))
 
 
-# --- privacy
-# ------------------------------------------------------------------------------------
+# privacy
 
 # delta = 0.1, in the ball, then in the environment of Figure 1: the paper's sigma; with
 # it the true epsilon at delta and the true delta at the nominal epsilon; sigma of one
@@ -150,10 +150,8 @@ def test_no_two_clipped_records_are_further_apart_than_the_sensitivity(universe)
     p = policy.params._replace(sigma=0.0)
     rng = np.random.default_rng(0)
     records = []
-    extreme = [
-        np.array(x) for x in ([1.0, 0, 0.7], [-1.0, 0, 0.7], [9.0, 9, 9], [-9.0, -9, -9])
-    ]
-    for x in [*extreme, *(3 * rng.standard_normal((300, 3)))]:
+    extreme = [[1.0, 0, 0.7], [-1.0, 0, 0.7], [9.0, 9, 9], [-9.0, -9, -9]]
+    for x in np.vstack([extreme, 3 * rng.standard_normal((300, 3))]):
         for y in (-5.0, 5.0, rng.standard_normal()):
             records.append(np.empty(4))
             clipped = randomize(p, x, y, rng, records[-1])
@@ -167,6 +165,6 @@ def test_no_two_clipped_records_are_further_apart_than_the_sensitivity(universe)
 def test_clipped_records_are_counted():
     X, R, _ = stream(n=60)
     arms, s = run(online_linucb(3, 60, epsilon=5.0, delta=0.1), 3 * X, R)
-    assert (
-        s.clipped[0] == (np.linalg.norm(3 * X[np.arange(60), arms], axis=1) > 1).sum() > 0
-    )
+    played = 3 * X[np.arange(60), arms]
+    outside = (np.linalg.norm(played, axis=1) > 1).sum()
+    assert s.clipped[0] == outside > 0

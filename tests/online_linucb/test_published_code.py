@@ -52,17 +52,19 @@ def test_vector_sum_of_the_program_is_biased(epsilon):
     assert abs(measured) > 6 * error  # zero would have been found out
 
 
-def test_true_epsilon_of_the_local_noise():
-    for epsilon, true in TRUE_EPSILON.items():
-        guarantee = baseline("LDP", 5, 20_000, epsilon=epsilon, delta=0.1).guarantee
-        assert guarantee.epsilon == pytest.approx(true, rel=0.03)
-        assert guarantee.claimed == (epsilon, 0.1)
-    for kind in ("JDP", "SDP (vector)"):  # which protect nothing
-        assert baseline(kind, 5, 100, epsilon=1.0, delta=0.1).guarantee.epsilon == np.inf
+@pytest.mark.parametrize(("epsilon", "true"), TRUE_EPSILON.items())
+def test_true_epsilon_of_the_local_noise(epsilon, true):
+    guarantee = baseline("LDP", 5, 20_000, epsilon=epsilon, delta=0.1).guarantee
+    assert guarantee.epsilon == pytest.approx(true, rel=0.03)
+    assert guarantee.claimed == (epsilon, 0.1)
 
 
-# --- what is stored and released, round by round
-# ------------------------------------------------
+@pytest.mark.parametrize("kind", ["JDP", "SDP (vector)"])
+def test_departures_3_and_4_protect_nothing(kind):
+    assert baseline(kind, 5, 100, epsilon=1.0, delta=0.1).guarantee.epsilon == np.inf
+
+
+# what is stored and released, round by round
 
 
 @pytest.mark.parametrize("kind", ["LDP", "SDP (amplification)"])
@@ -78,9 +80,10 @@ def test_local_noise_has_the_programs_scale(kind):
         sums.append([*np.diag(s.G), *s.b, *s.G[np.triu_indices(3, 1)]])
     scale = policy.params.sigma * np.array([1] * 6 + [np.sqrt(0.5)] * 3)
     z = np.diff(sums, axis=0) / scale
+    products = (z.T @ z / 800)[np.triu_indices(9, 1)]
     assert np.abs(z.std(axis=0) - 1).max() < 5.5 / np.sqrt(1600)
     assert np.abs(z.mean(axis=0)).max() < 5.5 / np.sqrt(800)
-    assert np.abs((z.T @ z / 800)[np.triu_indices(9, 1)]).max() < 5.5 / np.sqrt(800)
+    assert np.abs(products).max() < 5.5 / np.sqrt(800)
 
 
 @pytest.mark.parametrize(("kind", "batch"), [("LDP", 1), ("SDP (amplification)", 20)])
@@ -102,8 +105,8 @@ def test_jdp_adds_the_first_noises_to_exact_statistics():
     X, R, _ = stream(n=60, K=1)
     policy = baseline("JDP", 3, 60, epsilon=1.0, delta=0.1)
     first = run(policy, X[:1], R[:1])[1]
-    # floor(ln 60) + 1
-    assert (first.noise_G.shape, first.noise_b.shape) == ((5, 3, 3), (5, 3))
+    assert first.noise_G.shape == (5, 3, 3)  # floor(ln 60) + 1
+    assert first.noise_b.shape == (5, 3)
     assert 0.2 < np.abs(first.noise_b).mean() / policy.params.sigma < 3
     assert len(np.unique(np.abs(first.noise_G))) == 5 * 6
     for n in (1, 2, 6, 7, 8, 19, 20, 54, 60):
@@ -112,9 +115,11 @@ def test_jdp_adds_the_first_noises_to_exact_statistics():
         x = np.sqrt(2) * X[:n, 0]
         np.testing.assert_allclose(s.G, x.T @ x, atol=1e-9)
         np.testing.assert_array_equal(s.noise_G, first.noise_G)
-        A = s.G + s.noise_G[:live].sum(axis=0) + policy.params.ridge * np.eye(3)
+        noise_G = s.noise_G[:live].sum(axis=0)
+        noise_b = s.noise_b[:live].sum(axis=0)
+        A = s.G + noise_G + policy.params.ridge * np.eye(3)
         np.testing.assert_allclose(s.V_inv @ A, np.eye(3), atol=1e-8)
-        theta = np.linalg.solve(A, x.T @ R[:n, 0] + s.noise_b[:live].sum(axis=0))
+        theta = np.linalg.solve(A, x.T @ R[:n, 0] + noise_b)
         np.testing.assert_allclose(s.theta, theta, atol=1e-9)
 
 

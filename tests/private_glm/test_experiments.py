@@ -21,27 +21,29 @@ TIGHT = PRESETS["tight"]
 LEVEL = 1 - 1e-6
 
 
-def test_fits_never_exceed_what_is_paid_for():
+@pytest.mark.parametrize("preset", ["tight", "explore"])
+def test_fits_never_exceed_what_is_paid_for(preset):
     env = world("ball", 3, 2.0)
-    for preset in (TIGHT, PRESETS["explore"]):
-        preset = preset._replace(cutoff_tau=2, cutoff_o=1, a_v=0.0, a_h=0.0)
-        policy = joint_glm(3, 600, epsilon=1.0, delta=0.02, preset=preset)
-        run = experiments.fit_counts(env, policy, 600, repetitions(1, 3))
-        assert run.fits[:, 1].max() == 2
-        assert run.fits[:, 0].max() <= 1
-        same = simulate(env, [policy], 600, repetitions(1, 3)).of(policy.name)
-        np.testing.assert_allclose(run.regret, same[:, -1])
+    preset = PRESETS[preset]._replace(cutoff_tau=2, cutoff_o=1, a_v=0.0, a_h=0.0)
+    policy = joint_glm(3, 600, epsilon=1.0, delta=0.02, preset=preset)
+    seeds = repetitions(1, 3)
+    run = experiments.fit_counts(env, policy, 600, seeds)
+    assert run.fits[:, 1].max() == 2
+    assert run.fits[:, 0].max() <= 1
+    same = simulate(env, [policy], 600, seeds, grid=[600])
+    np.testing.assert_allclose(run.regret, same.final[:, 0])
 
 
-def test_the_first_fit_is_dated_by_its_block():
+@pytest.mark.parametrize(("T", "expected"), [(120, 1), (6, 7)])
+def test_the_first_fit_is_dated_by_its_block(T, expected):
     """e_1 has doubled its entry of H after six rounds: 0.5 + 6 slope(0)/e > 1."""
-    for T, expected in ((120, 1), (6, 7)):
-        env = fixed(np.tile(np.eye(2), (T, 1, 1)), np.eye(2)[0], LOGISTIC)
-        preset = TIGHT._replace(gamma=0.05)
-        policy = joint_glm(2, T, epsilon=np.inf, delta=0.02, preset=preset)
-        run = experiments.fit_counts(env, policy, T, repetitions(1, 2))
-        assert run.first_fit.tolist() == [expected] * 2
-        assert (run.fits[:, 1] > 0).all() == (T > 6)
+    contexts = np.tile(np.eye(2), (T, 1, 1))
+    env = fixed(contexts, np.eye(2)[0], LOGISTIC)
+    preset = TIGHT._replace(gamma=0.05)
+    policy = joint_glm(2, T, epsilon=np.inf, delta=0.02, preset=preset)
+    run = experiments.fit_counts(env, policy, T, repetitions(1, 2))
+    assert run.first_fit.tolist() == [expected] * 2
+    assert (run.fits[:, 1] > 0).all() == (T > 6)
 
 
 def test_what_widths_cover():
@@ -73,17 +75,12 @@ def test_what_widths_cover():
     assert of(gamma=3.0).inside.mean() > 0.95  # of the theta that was played
 
 
-def test_table_2_within_four_standard_errors():
-    """`table2` at epsilon = 8, S = 2 of the prototype: 388 (5) in 20 runs; here 10
-    runs."""
+def test_as_run_regret_is_still_linear_in_the_second_half():
     env = paper_world(5000, 3, 2.0, "probit")
-    kw = {"link": "probit", "theta_bound": 2.0, "kappa": env.kappa[0]}
-    private = joint_glm(3, 5000, epsilon=8.0, delta=0.02, preset="table2", **kw)
-    as_run = experiments.aliased(rs_glinucb(3, 5000, **kw))
-    found = simulate(env, [private, as_run], 5000, repetitions(3, 10), grid=[2500, 5000])
-    early, final = found.regret[:, 1].mean(axis=0)
-    assert abs(found.final[:, 0].mean() - 388) < 4 * np.hypot(5, 5 * np.sqrt(2))
-    # as run, regret is still linear in the second half
+    model = {"link": "probit", "theta_bound": 2.0, "kappa": env.kappa[0]}
+    policy = experiments.aliased(rs_glinucb(3, 5000, **model))
+    result = simulate(env, [policy], 5000, repetitions(3, 10), grid=[2500, 5000])
+    early, final = result.regret[:, 0].mean(axis=0)
     assert final - early > 0.3 * final
 
 
@@ -121,17 +118,10 @@ def test_leaks(rule):
 
 
 def test_a_tree_for_too_small_a_movement_is_seen():
-    low, exact = attacks.tight_tree(0.25, 4 / 3, 0.02 / 3, 5000, 50_000, 1, level=LEVEL)
+    known = (4 / 3, 0.02 / 3, 5000, 50_000, 1, LEVEL)
+    low, exact = attacks.tight_tree(0.25, *known)
     assert 1.5 < low <= exact
-    low, exact = attacks.tight_tree(
-        np.sqrt(2.0),
-        4 / 3,
-        0.02 / 3,
-        5000,
-        50_000,
-        1,
-        level=LEVEL,
-    )
+    low, exact = attacks.tight_tree(np.sqrt(2.0), *known)
     assert low <= exact <= 4 / 3
 
 
@@ -140,13 +130,14 @@ def test_terms_add_up_to_the_regret_and_potentials_to_their_bounds():
     seeds = repetitions(1, 2)
     preset = PRESETS["explore"]._replace(gamma=0.4)
     policy = joint_glm(3, 300, epsilon=np.inf, delta=0.02, theta_bound=3.0, preset=preset)
-    found = experiments.proof_terms(env, policy, 300, seeds)
-    parts = [found[k] for k in ("regret exploring", "before the first fit", "after it")]
+    terms = experiments.proof_terms(env, policy, 300, seeds)
+    parts = [terms["regret exploring"], terms["before the first fit"], terms["after it"]]
     assert min(parts) > 0
-    assert sum(parts) == pytest.approx(simulate(env, [policy], 300, seeds).final.mean())
-    for side in "VH":
-        assert 0 < found[f"potential of {side}"] <= found[f"bound {side}"]
-    assert 0 < found["weights above the slope"] < 1
+    regret = simulate(env, [policy], 300, seeds).final.mean()
+    assert sum(parts) == pytest.approx(regret)
+    assert 0 < terms["potential of V"] <= terms["bound V"]
+    assert 0 < terms["potential of H"] <= terms["bound H"]
+    assert 0 < terms["weights above the slope"] < 1
 
 
 def test_printed_constants_of_table_2():
@@ -164,16 +155,25 @@ def test_printed_constants_of_table_2():
     assert gamma == pytest.approx(1289, rel=2e-3)
 
 
-def test_true_epsilon_of_the_printed_tree():
-    for star, true in ((2.5, 0.36), (8.0, 1.62), (16.0, 4.05), (32.0, 10.6)):
-        rho = experiments.printed_tree_rho(4.0, 0.02, star)
-        assert joint.exact_epsilon(rho, 0.02 / 3) == pytest.approx(true, rel=0.02)
+@pytest.mark.parametrize(
+    ("star", "true"), [(2.5, 0.36), (8.0, 1.62), (16.0, 4.05), (32.0, 10.6)]
+)
+def test_true_epsilon_of_the_printed_tree(star, true):
+    rho = experiments.printed_tree_rho(4.0, 0.02, star)
+    assert joint.exact_epsilon(rho, 0.02 / 3) == pytest.approx(true, rel=0.02)
 
 
-def test_composition_of_algorithm_7():
-    for N, total in ((10**3, 3.84), (10**4, 4.18), (10**6, 4.77)):
-        assert experiments.composed(4.0, 0.02, N) == pytest.approx(total, abs=6e-3)
-    assert experiments.composed(1.0, 0.01, 10**6) == pytest.approx(1.03, abs=6e-3)
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "N", "total"),
+    [
+        (4.0, 0.02, 10**3, 3.84),
+        (4.0, 0.02, 10**4, 4.18),
+        (4.0, 0.02, 10**6, 4.77),
+        (1.0, 0.01, 10**6, 1.03),
+    ],
+)
+def test_composition_of_algorithm_7(epsilon, delta, N, total):
+    assert experiments.composed(epsilon, delta, N) == pytest.approx(total, abs=6e-3)
 
 
 def test_switches_and_their_bound():
@@ -186,8 +186,7 @@ def test_switches_and_their_bound():
     assert bound == pytest.approx(76, abs=1)
 
 
-# --- drivers whose numbers the chapters use
-# -----------------------------------------------------
+# --- drivers whose numbers the chapters use --------------------------------------------
 
 
 def test_the_first_batch_by_hand():
@@ -213,10 +212,10 @@ def plain_descent(X, r, sigma, steps, eta, rng):
     total = np.zeros(3)
     for _ in range(steps):
         total += theta
-        g = sum(
-            (1.0 / (1.0 + np.exp(-x @ theta)) - y) * x for x, y in zip(X, r, strict=True)
-        )
-        theta = theta - eta * (g / len(X) + sigma * rng.standard_normal((1, 3))[0])
+        gradient = np.zeros(3)
+        for x, y in zip(X, r, strict=True):
+            gradient += (1.0 / (1.0 + np.exp(-x @ theta)) - y) * x / len(X)
+        theta = theta - eta * (gradient + sigma * rng.standard_normal((1, 3))[0])
         theta = theta * min(1.0, 2.0 / np.linalg.norm(theta))
     return total / steps, theta
 
@@ -225,19 +224,21 @@ def test_excess_losses_are_those_of_the_printed_optimiser():
     """n = 20, rho = 0.1: (40 + log 50)/3 = 14.6 rounded to 15 steps of 4/sqrt 15, noise
     of variance 30/40; the mean iterate against the last one of 500 steps of 4 without
     noise."""
-    found = experiments.excess_losses([(20, 0.1)], 1, 5)
     rng = np.random.default_rng(5)
     theta = np.array([1.5, -1.0, 0.5])
     X = rng.standard_normal((1, 20, 3))[0]
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    r = (rng.random((1, 20))[0] < 1.0 / (1.0 + np.exp(-X @ theta))).astype(float)
-    noisy, _ = plain_descent(X, r, np.sqrt(0.75), 15, 4.0 / np.sqrt(15.0), rng)
+    chances = 1.0 / (1.0 + np.exp(-X @ theta))
+    r = (rng.random((1, 20))[0] < chances).astype(float)
+    step = 4.0 / np.sqrt(15.0)
+    noisy, _ = plain_descent(X, r, np.sqrt(0.75), 15, step, rng)
     _, best = plain_descent(X, r, 0.0, 500, 4.0, np.random.default_rng(0))
 
     def loss(v):
         return np.mean(np.log1p(np.exp(X @ v)) - r * (X @ v))
 
-    assert found[0, 0] == pytest.approx(loss(noisy) - loss(best), rel=1e-9)
+    excess = experiments.excess_losses([(20, 0.1)], 1, 5)[0, 0]
+    assert excess == pytest.approx(loss(noisy) - loss(best), rel=1e-9)
 
 
 def test_a_small_excess_moves_a_fit_as_a_square_does():

@@ -9,7 +9,7 @@ from plain import plain
 
 from companion.accounting.privacy import tree_levels
 from companion.kernels import tree
-from companion.kernels.glm import LOGISTIC, clip_eigenvalues, mean
+from companion.kernels.glm import clip_eigenvalues
 from companion.private_glm import joint_glm as joint
 from companion.private_glm.environments import world
 from companion.private_glm.joint_glm import PRESETS, init, joint_glm, select, update
@@ -17,25 +17,42 @@ from companion.private_glm.joint_glm import PRESETS, init, joint_glm, select, up
 TIGHT = PRESETS["tight"]
 
 
-def test_without_noise_every_arm_is_that_of_the_plain_version():
+def made(T, epsilon=np.inf, **changes):
+    """A policy in two dimensions: `tight` with these changes."""
+    preset = TIGHT._replace(**changes)
+    return joint_glm(2, T, epsilon=epsilon, delta=0.02, preset=preset)
+
+
+@pytest.mark.parametrize("epsilon", [np.inf, 30.0])
+def test_every_arm_is_that_of_the_plain_version(epsilon):
     X, R, _ = next(world("ball", 3, 2.0, K=6).blocks(500, np.random.default_rng(4)))
-    changes = {"gamma": 1.0, "width": 0.7, "penalty": 2.0, "steps_o": 5, "steps_tau": 5}
-    preset = TIGHT._replace(cutoff_o=50, cutoff_tau=50, **changes)
-    policy = joint_glm(
-        3,
-        500,
-        epsilon=np.inf,
-        delta=0.02,
-        theta_bound=2.0,
-        kappa=9.0,
-        preset=preset,
+    preset = TIGHT._replace(
+        gamma=2.0,
+        width=0.7,
+        penalty=2.0,
+        steps_o=5,
+        steps_tau=5,
+        cutoff_o=50,
+        cutoff_tau=50,
     )
+    model = {"epsilon": epsilon, "delta": 0.02, "kappa": 9.0}
+    policy = joint_glm(3, 500, theta_bound=2.0, preset=preset, **model)
     arms = np.empty(500, np.int64)
     state = init(policy.params)
     policy.play(policy.params, state, X, R, np.random.default_rng(0), arms)
-    twin = plain("joint_glm", np=np)["joint_glm_plain"]
-    found, explored, theta_o, theta_tau = twin(X, R, 9.0, 1.0, 0.7, 2.0, 5, 2.0)
-    assert np.array_equal(arms, found)
+    expected, explored, theta_o, theta_tau = plain("joint_glm")["joint_glm_plain"](
+        X,
+        R,
+        S=2.0,
+        rng=np.random.default_rng(0),
+        gamma=2.0,
+        beta=0.7,
+        penalty=2.0,
+        steps=(5, 5),
+        most_fits=(50, 50),
+        **model,
+    )
+    assert np.array_equal(arms, expected)
     np.testing.assert_allclose(state.theta_o, theta_o, atol=1e-9)
     np.testing.assert_allclose(state.theta_tau, theta_tau, atol=1e-9)
     assert 5 < explored.sum() == state.explored.sum() < 400
@@ -49,23 +66,13 @@ def test_without_noise_every_arm_is_that_of_the_plain_version():
 def test_records_outside_the_universe_are_clipped_and_counted(gamma, explored, weight):
     """Norms 1, 0.3, 0.3, 0.6 along e_1 enter either tree, theta_o being 0 where nobody
     explores."""
-    policy = joint_glm(
-        2,
-        10,
-        epsilon=np.inf,
-        delta=0.02,
-        preset=TIGHT._replace(gamma=gamma),
-    )
+    policy = made(10, gamma=gamma)
     state = init(policy.params)
     rng = np.random.default_rng(0)
-    for x, r in (
-        ([30.0, 0.0], 0.5),
-        ([0.3, 0.0], 7.0),
-        ([0.3, 0.0], -7.0),
-        ([0.6, 0.8], 1.0),
-    ):
-        select(policy.params, state, np.array([x]), rng)
-        update(policy.params, state, 0, np.array(x), r, rng)
+    X = np.array([[30.0, 0.0], [0.3, 0.0], [0.3, 0.0], [0.6, 0.8]])
+    for x, r in zip(X, (0.5, 7.0, -7.0, 1.0), strict=True):
+        select(policy.params, state, x[None], rng)
+        update(policy.params, state, 0, x, r, rng)
     assert (state.clipped[0], state.explored.sum()) == (3, 4 * explored)
     assert np.linalg.norm(state.X, axis=1).max() <= 1 + 1e-12
     assert state.y[:4].tolist() == [0.5, 1.0, 0.0, 1.0]
@@ -73,36 +80,29 @@ def test_records_outside_the_universe_are_clipped_and_counted(gamma, explored, w
     assert tree.exact[0] == pytest.approx(weight * (1 + 0.09 + 0.09 + 0.36))
 
 
-def test_both_trees_have_new_noise_in_every_round():
-    """Nobody's data may be seen in whether noise is drawn: here all exploit, then all
+@pytest.mark.parametrize("gamma", [0.01, 1e3])
+def test_both_trees_have_new_noise_in_every_round(gamma):
+    """Nobody's data may be seen in whether noise is drawn: here all exploit, or all
     explore."""
-    for gamma in (0.01, 1e3):
-        policy = joint_glm(
-            2,
-            10,
-            epsilon=1.0,
-            delta=0.02,
-            preset=TIGHT._replace(gamma=gamma),
-        )
-        state = init(policy.params)
-        rng = np.random.default_rng(0)
-        seen = []
-        for _ in range(3):
-            select(policy.params, state, np.zeros((1, 2)), rng)
-            update(policy.params, state, 0, np.zeros(2), 1.0, rng)
-            seen.append(np.concatenate([state.V.released, state.H.released]))
-        assert (np.diff(seen, axis=0) != 0.0).all()
+    policy = made(10, epsilon=1.0, gamma=gamma)
+    state = init(policy.params)
+    rng = np.random.default_rng(0)
+    released = []
+    for _ in range(3):
+        select(policy.params, state, np.zeros((1, 2)), rng)
+        update(policy.params, state, 0, np.zeros(2), 1.0, rng)
+        released.append(np.concatenate([state.V.released, state.H.released]))
+    assert (np.diff(released, axis=0) != 0.0).all()
 
 
 @pytest.mark.parametrize("gamma", [0.01, 1e3])
 def test_matrices_that_go_on_doubling_stop_at_the_cutoff(gamma):
     """Every round exploits, or every round explores; both matrices double at least five
     times."""
-    preset = TIGHT._replace(gamma=gamma, cutoff_tau=3, cutoff_o=3)
-    policy = joint_glm(2, 400, epsilon=np.inf, delta=0.02, preset=preset)
-    live = policy.start(0)
+    live = made(400, gamma=gamma, cutoff_tau=3, cutoff_o=3).start(0)
     for t in range(400):
-        live.update(live.select(np.eye(2)[t % 2 :][:1]), 1.0)
+        context = np.eye(2)[t % 2]
+        live.update(live.select(context[None]), 1.0)
     fits = [0, 3] if gamma < 1 else [3, 0]
     assert live.state.fits.tolist() == fits
 
@@ -111,7 +111,7 @@ def test_matrices_that_go_on_doubling_stop_at_the_cutoff(gamma):
 def test_growth_that_noise_explains_makes_no_first_fit(last, fits):
     """V has outgrown its last value both times, but its trace by more than the guard only
     once."""
-    policy = joint_glm(2, 50, epsilon=1.0, delta=0.02)
+    policy = made(50, epsilon=1.0)
     state = init(policy.params)
     state.V.last[:] = last * policy.params.ridge_v * np.eye(2)
     select(policy.params, state, np.zeros((1, 2)), np.random.default_rng(0))
@@ -136,15 +136,6 @@ def test_noise_alone_hardly_ever_reaches_the_guard_of_the_first_fit():
     assert guard < 4 * np.median(most)
 
 
-def test_widths_follow_gamma_and_kappa_as_printed():
-    """Criterion I at 1/(gamma^2 kappa), elimination at gamma sqrt(kappa): lines 4 and
-    14."""
-    preset = TIGHT._replace(gamma=0.5)
-    p = joint_glm(3, 100, epsilon=1.0, delta=0.02, kappa=9.0, preset=preset).params
-    assert p.threshold == pytest.approx(1 / (0.25 * 9))
-    assert p.elimination == pytest.approx(1.5)
-
-
 @pytest.mark.parametrize(
     ("epsilon", "exact", "rdp", "simple", "paper", "true"),
     [
@@ -155,25 +146,28 @@ def test_widths_follow_gamma_and_kappa_as_printed():
 def test_what_a_budget_buys(epsilon, exact, rdp, simple, paper, true):
     """Sums of both parts at delta = 0.02; the exact total is divided by what sharing
     saves."""
-    spent = {c: sum(joint.rho_budget(epsilon, 0.02, c)) for c in joint.CALIBRATIONS}
+    spent = {}
+    for calibration in joint.CALIBRATIONS:
+        spent[calibration] = sum(joint.rho_budget(epsilon, 0.02, calibration))
     assert spent["rdp"] == pytest.approx(rdp, abs=1e-4)
     assert joint.simple_rho(epsilon, 0.02) == pytest.approx(simple, abs=1e-4)
     assert spent["paper"] == pytest.approx(paper, abs=1e-4)
-    assert joint.combined_rho(
-        *joint.rho_budget(epsilon, 0.02, "corrected")
-    ) == pytest.approx(exact, abs=1e-4)
+    parts = joint.rho_budget(epsilon, 0.02, "corrected")
+    assert joint.combined_rho(*parts) == pytest.approx(exact, abs=1e-4)
     assert joint.exact_epsilon(spent["paper"], 0.02) == pytest.approx(true, abs=1e-3)
-    assert spent["corrected"] > spent["rdp"] > spent["thirds"] > spent["paper"]
+    assert spent["corrected"] > spent["rdp"] > spent["paper"]
 
 
 def worst_pair(rho_tree, rho_fits, n=60):
     """Grid search over two contexts, weights and residuals."""
+    cosines = np.linspace(-1, 1, n)
+    weights = itertools.product((0.0, 0.5, 1.0), repeat=2)
+    residuals = itertools.product((-1.0, 0.0, 1.0), repeat=2)
     best = 0.0
-    for c in np.linspace(-1, 1, n):
-        for A, B in itertools.product((0.0, 0.5, 1.0), repeat=2):
-            for a, b in itertools.product((-1.0, 0.0, 1.0), repeat=2):
-                tree = rho_tree * (A * A + B * B - 2 * A * B * c * c) / 2
-                best = max(best, tree + rho_fits * (a * a + b * b - 2 * a * b * c) / 4)
+    for c, (A, B), (a, b) in itertools.product(cosines, weights, residuals):
+        leaves = A * A + B * B - 2 * A * B * c * c
+        gradients = a * a + b * b - 2 * a * b * c
+        best = max(best, rho_tree * leaves / 2 + rho_fits * gradients / 4)
     return best
 
 
@@ -191,28 +185,21 @@ def test_combined_rho_is_that_of_the_worst_pair_of_contexts(parts):
 def test_the_ledger_is_the_budget(calibration, preset):
     """Sensitivities, counts and noise of the running parameters give back what was
     bought."""
-    policy = joint_glm(
-        4,
-        1000,
-        epsilon=3.0,
-        delta=0.01,
-        preset=preset,
-        calibration=calibration,
-    )
+    known = {"epsilon": 3.0, "delta": 0.01}
+    policy = joint_glm(4, 1000, preset=preset, calibration=calibration, **known)
     p = policy.params
     bought = joint.rho_budget(3.0, 0.01, calibration)
-    found = joint.ledgers(p)
+    users = joint.ledgers(p)
     for who in ("explores", "exploits"):
-        assert [r.rho for r in found[who]] == pytest.approx(bought)
-        assert found[who][0].times == tree_levels(1000) == 10
-        assert found[who][1].sensitivity == 2.0
-    assert found["explores"][0].sensitivity == pytest.approx(np.sqrt(2))
-    assert found["exploits"][0].sensitivity == pytest.approx(np.sqrt(2) * 0.25 / np.e)
-    assert found["exploits"][1].times == p.fit_tau.steps * p.fit_tau.cutoff
-    assert sum(r.rho for r in found["changes sides"]) <= joint.combined_rho(*bought)
-    assert policy.guarantee.epsilon == pytest.approx(
-        joint.exact_epsilon(joint.total_rho(p), 0.01)
-    )
+        assert [r.rho for r in users[who]] == pytest.approx(bought)
+        assert users[who][0].times == tree_levels(1000) == 10
+        assert users[who][1].sensitivity == 2.0
+    assert users["explores"][0].sensitivity == pytest.approx(np.sqrt(2))
+    assert users["exploits"][0].sensitivity == pytest.approx(np.sqrt(2) * 0.25 / np.e)
+    assert users["exploits"][1].times == p.fit_tau.steps * p.fit_tau.cutoff
+    assert sum(r.rho for r in users["changes sides"]) <= joint.combined_rho(*bought)
+    true = joint.exact_epsilon(joint.total_rho(p), 0.01)
+    assert policy.guarantee.epsilon == pytest.approx(true)
     if calibration == "corrected":
         assert policy.guarantee.epsilon == pytest.approx(3.0)
     else:
@@ -220,15 +207,11 @@ def test_the_ledger_is_the_budget(calibration, preset):
         assert policy.guarantee.claimed == (3.0, 0.01)
 
 
-def test_the_printed_rule_has_no_guarantee():
-    assert (
-        joint_glm(3, 100, epsilon=1.0, delta=0.02, rule="paper").guarantee.epsilon
-        == np.inf
-    )
-    assert (
-        joint_glm(3, 100, epsilon=np.inf, delta=0.02, rule="paper").guarantee.model
-        == "none"
-    )
+@pytest.mark.parametrize(("epsilon", "model"), [(1.0, "joint"), (np.inf, "none")])
+def test_the_printed_rule_has_no_guarantee(epsilon, model):
+    policy = joint_glm(3, 100, epsilon=epsilon, delta=0.02, rule="paper")
+    assert policy.guarantee.epsilon == np.inf
+    assert policy.guarantee.model == model
 
 
 def test_eigenvalues_have_a_floor_and_others_stay():
@@ -241,91 +224,31 @@ def test_eigenvalues_have_a_floor_and_others_stay():
         np.testing.assert_allclose(B, Q @ np.diag([5.0, 0.5, 1.0]) @ Q.T, atol=1e-12)
 
 
-def descended(sigma, seed, steps=400):
-    """(state, theta) of a fit on half of 150 rounds."""
-    q = TIGHT._replace(penalty=1.0, steps_o=steps)
-    policy = joint_glm(2, 200, epsilon=np.inf, delta=0.02, theta_bound=5.0, preset=q)
-    p = policy.params
-    s = init(policy.params)
-    rng = np.random.default_rng(1)
-    s.X[:], s.explored[:] = rng.standard_normal((200, 2)) / 2, rng.integers(0, 2, 200)
-    s.y[:] = rng.random(200) < [mean(LOGISTIC, z) for z in s.X @ [1.0, -1.0]]
-    s.V.value[:] = s.X.T @ s.X
-    s.t[0] = 150
-    fit = p.fit_o._replace(sigma=sigma)
-    joint.private_descent(p, fit, s, s.V, 1, s.theta_o, np.random.default_rng(seed))
-    return s, s.theta_o
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("gamma", 0.0),
+        ("width", -1.0),
+        ("a_v", -1.0),
+        ("a_h", np.nan),
+        ("penalty", 0.0),
+        ("share", 1.0),
+        ("steps_o", 0),
+        ("steps_tau", 0),
+        ("cutoff_o", 0),
+        ("cutoff_tau", 0),
+        ("calibration", "tight"),
+    ],
+)
+def test_a_bad_value_of_a_preset_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=name):
+        made(100, **{name: value})
 
 
-def test_descent_without_noise_finds_the_minimum_of_its_side():
-    s, theta = descended(0.0, 0)
-    use = (s.explored == 1) & (np.arange(200) < 150)
-    means = np.array([mean(LOGISTIC, z) for z in s.X[use] @ theta])
-    assert np.abs(s.X[use].T @ (means - s.y[use]) + theta).max() < 1e-8
-    assert s.fits.tolist() == [1, 0]
-
-
-def test_the_second_half_of_the_iterates_is_averaged():
-    """Two steps: the second iterate alone, of which one more step of the same fit knows
-    nothing."""
-    s, two = descended(0.0, 0, steps=2)
-    _, one = descended(0.0, 0, steps=1)
-    P = np.linalg.inv(0.125 * s.V.value + np.eye(2))
-    use = (s.explored == 1) & (np.arange(200) < 150)
-    means = np.array([mean(LOGISTIC, z) for z in s.X[use] @ one])
-    np.testing.assert_allclose(
-        two,
-        one - P @ (s.X[use].T @ (means - s.y[use]) + one),
-        atol=1e-12,
-    )
-
-
-def test_every_gradient_has_its_noise():
-    """Of 2000 gradients of no rows; 6 standard errors."""
-    policy = joint_glm(2, 4, epsilon=1.0, delta=0.02)
-    p = policy.params
-    s = init(policy.params)
-    rng = np.random.default_rng(2)
-    g = np.zeros(2)
-    found = []
-    for _ in range(2000):
-        joint.release_gradient(p, 3.0, s, 1, np.zeros(2), rng, g)
-        found.append(g.copy())
-    assert np.var(found) == pytest.approx(9.0, rel=6 * np.sqrt(2 / 4000))
-
-
-def test_a_bad_value_of_a_preset_is_refused_by_name():
-    bad = {
-        "gamma": 0.0,
-        "width": -1.0,
-        "a_v": -1.0,
-        "a_h": np.nan,
-        "penalty": 0.0,
-        "share": 1.0,
-    }
-    bad |= dict.fromkeys(("steps_o", "steps_tau", "cutoff_o", "cutoff_tau"), 0)
-    bad["calibration"] = "tight"
-    for name, value in bad.items():
-        with pytest.raises(ValueError, match=name):
-            joint_glm(
-                3,
-                100,
-                epsilon=1.0,
-                delta=0.02,
-                preset=TIGHT._replace(**{name: value}),
-            )
-
-
-def test_a_width_that_meets_the_threshold_explores():
+@pytest.mark.parametrize(("threshold", "explored"), [(1.0, 1), (1.0 + 1e-9, 0)])
+def test_a_width_that_meets_the_threshold_explores(threshold, explored):
     """V = I at the start, so that the form of e_1 is 1."""
-    policy = joint_glm(2, 9, epsilon=np.inf, delta=0.02)
-    p = policy.params._replace(threshold=1.0)
-    for threshold, explored in ((1.0, 1), (1.0 + 1e-9, 0)):
-        s = policy.init(p)
-        policy.select(
-            p._replace(threshold=threshold),
-            s,
-            np.eye(2),
-            np.random.default_rng(0),
-        )
-        assert s.explored[0] == explored
+    p = made(9).params._replace(threshold=threshold)
+    s = init(p)
+    select(p, s, np.eye(2), np.random.default_rng(0))
+    assert s.explored[0] == explored

@@ -4,10 +4,10 @@ learns."""
 import numpy as np
 import pytest
 from plain import plain
+from sco_streams import played
 
 from companion.accounting.privacy import gaussian_epsilon
-from companion.core import need_contexts
-from companion.simulate import repetitions, simulate
+from companion.contract import need_contexts
 from companion.streaming_sco import streaming
 from companion.streaming_sco.environments import one_context
 from companion.streaming_sco.sco_bandit import LEARNERS, sco_bandit
@@ -16,38 +16,31 @@ from companion.streaming_sco.streaming import streaming_fw, vertex_fw
 every_learner = pytest.mark.parametrize("learner", LEARNERS)
 
 
-def played(policy, T, d, seed=0, K=3):
-    rng = np.random.default_rng(seed)
-    X = np.repeat(rng.uniform(-1, 1, (T, 1, d)), K, axis=1)
-    R = rng.uniform(-1, 1, (T, K))
-    arms = np.empty(T, dtype=np.int64)
-    state = policy.init(policy.params)
-    policy.play(policy.params, state, X, R, rng, arms)
-    return X, R, arms, state
-
-
-def test_the_plain_version_of_the_chapter_is_the_kernel():
-    """The filter matters, and the best arm is found."""
+@pytest.mark.parametrize("epsilon", [8.0, np.inf])
+def test_the_plain_version_of_the_chapter_is_the_kernel(epsilon):
+    """The filter matters, and without noise the best arm is found."""
     X, R, mu = next(one_context(3, 4, 2).blocks(1_000, np.random.default_rng(2)))
-    keys = {"t0": 30, "gap": 0.5, "label_bound": 5.0, "clip": np.inf}
-    policy = sco_bandit(4, 3, 1_000, epsilon=np.inf, **keys)
-    arms = np.empty(1_000, np.int64)
-    policy.play(
-        policy.params,
-        policy.init(policy.params),
-        X,
-        R,
-        np.random.default_rng(0),
-        arms,
-    )
-    algorithm_3 = plain("sco_bandit", np=np)["algorithm_3"]
-    assert (algorithm_3(X[:, 0], R, 30, 0.5, 1.0) == arms).all()
-    assert (algorithm_3(X[:, 0], R, 30, 9.0, 1.0) != arms).any()
-    assert (arms == mu.argmax(axis=1))[500:].mean() > 0.8
+    keys = {"t0": 30, "gap": 0.5, "label_bound": 5.0, "clip": 3.0}
+    policy = sco_bandit(4, 3, 1_000, epsilon=epsilon, **keys)
+    arms, _ = played(policy, X, R, np.random.default_rng(0))
+    cell = plain("sco_bandit")
+    sigma = cell["noise_scale"](1_000, epsilon, 1e-3, 3.0)
+    assert sigma == pytest.approx(policy.params.learner.sigma, rel=1e-9)
+
+    def slow(gap):
+        rng = np.random.default_rng(0)
+        return cell["algorithm_3"](X[:, 0], R, 30, gap, 1.0, 3.0, sigma, rng)
+
+    assert (slow(0.5) == arms).all()
+    assert (slow(9.0) != arms).any()
+    if epsilon == np.inf:
+        assert (arms == mu.argmax(axis=1))[500:].mean() > 0.8
 
 
 @every_learner
-def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(learner):
+def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(
+    learner,
+):
     policy = sco_bandit(4, 2, 50, epsilon=2.0, t0=0, learner=learner)
     rng = np.random.default_rng(0)
     p = policy.params
@@ -65,14 +58,15 @@ def test_every_arm_is_the_optimiser_of_its_own_records():
     T = 60
     d = 3
     policy = sco_bandit(d, 2, T, epsilon=np.inf, t0=5)
-    X, R, arms, state = played(policy, T, d, K=2)
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.uniform(-1, 1, (T, 1, d)), 2, axis=1)
+    R = rng.uniform(-1, 1, (T, 2))
+    arms, state = played(policy, X, R, rng)
     learner = streaming.init(policy.params.learner, None)
-    rng = np.random.default_rng()
-    rows = [(X[t, 0], R[t, 1]) for t in range(5, 10)]
-    rows += [
-        (X[t, 0], R[t, 1]) if arms[t] == 1 else (np.zeros(d), 0.0) for t in range(10, T)
-    ]
-    for x, r in rows:
+    for t in range(5, T):
+        hers = t < 10 or arms[t] == 1
+        x = X[t, 0] if hers else np.zeros(d)
+        r = R[t, 1] if hers else 0.0
         streaming.step(policy.params.learner, learner, x, r, rng)
     assert (learner.theta == state.arms.theta[1]).all()
     assert 0 < (arms[10:] == 1).sum() < T - 10
@@ -92,7 +86,14 @@ def test_two_arms_move_by_half_each():
             state = policy.init(policy.params)
             noise = np.random.default_rng(start)
             for t in range(3):
-                policy.update(policy.params, state, t, np.full(3, 0.4), 0.5, noise)
+                policy.update(
+                    policy.params,
+                    state,
+                    t,
+                    np.full(3, 0.4),
+                    0.5,
+                    noise,
+                )
             x = rng.choice([-1.0, 1.0], 3)
             r = rng.choice([-1.0, 1.0])
             policy.update(policy.params, state, arm, x, r, noise)
@@ -107,15 +108,25 @@ def test_two_arms_move_by_half_each():
     assert worst[False] > 0.95 * C
 
 
-def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate():
+@pytest.mark.parametrize(
+    ("x", "third", "arm"),
+    [
+        (1.0, 0.31, 2),  # the second lies too far below the first
+        (0.5, 0.31, 1),
+        (-1.0, 0.31, 2),
+        (1.0, 0.3, 0),  # exactly half of the gap is too far
+        (1.0, 0.301, 2),
+    ],
+)
+def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate(
+    x, third, arm
+):
     policy = sco_bandit(1, 3, 50, epsilon=np.inf, t0=1, gap=0.4)
     state = policy.init(policy.params)
     state.t[0] = 3
-    # at x = 1 the second lies too far below the first
-    state.forced[:, 0] = 0.5, 0.29, 0.31
+    state.forced[:, 0] = 0.5, 0.29, third
     state.arms.theta[:, 0] = 0.1, 0.9, 0.2
-    for x, arm in ((1.0, 2), (0.5, 1), (-1.0, 2)):
-        assert policy.select(policy.params, state, np.full((3, 1), x), None) == arm
+    assert policy.select(policy.params, state, np.full((3, 1), x), None) == arm
 
 
 def test_the_guarantee_is_that_of_one_learner():
@@ -140,15 +151,11 @@ def test_a_policy_of_one_context_refuses_others():
     X = np.full((2, 4, 3), 0.5)
     need_contexts((policy,), X)
     X[1, 2, 0] = 0.4
-    for refuse in (
-        lambda: need_contexts((policy,), X),
-        lambda: policy.start(1).select(X[1]),
-    ):
-        with pytest.raises(
-            ValueError,
-            match="one context for all arms: the rows of X must be equ",
-        ):
-            refuse()
+    message = "one context for all arms: the rows of X must be equ"
+    with pytest.raises(ValueError, match=message):
+        need_contexts((policy,), X)
+    with pytest.raises(ValueError, match=message):
+        policy.start(1).select(X[1])
 
 
 def test_one_round_at_least_must_follow_the_forced_ones():
@@ -160,21 +167,15 @@ def test_one_round_at_least_must_follow_the_forced_ones():
         sco_bandit(1, 3, 9, epsilon=1.0, t0=3)
 
 
-def test_an_arm_at_exactly_half_the_gap_is_no_candidate():
-    policy = sco_bandit(1, 2, 50, epsilon=np.inf, t0=1, gap=1.0)
-    state = policy.init(policy.params)
-    state.t[0] = 2
-    state.forced[:, 0] = (1.0, 0.5)
-    state.arms.theta[:, 0] = (0.0, 1.0)
-    assert policy.select(policy.params, state, np.ones((2, 1)), None) == 0
-    state.forced[1, 0] = 0.501
-    assert policy.select(policy.params, state, np.ones((2, 1)), None) == 1
-
-
 def test_leaves_of_the_tree_are_clipped_in_l2_by_default_without_the_dimension():
     """Twice the bound is the sensitivity, in every dimension; a bound that never binds in
     l_2 would be sqrt(d) times as large, and so would be the noise."""
-    keys = {"epsilon": 4.0, "delta": 1e-4, "t0": 10, "label_bound": 1.2}
+    keys = {
+        "epsilon": 4.0,
+        "delta": 1e-4,
+        "t0": 10,
+        "label_bound": 1.2,
+    }
     made = [sco_bandit(d, 3, 1_000, **keys) for d in (1, 20)]
     for policy in made:
         p = policy.params.learner
@@ -184,37 +185,7 @@ def test_leaves_of_the_tree_are_clipped_in_l2_by_default_without_the_dimension()
         assert said == pytest.approx(gaussian_epsilon(1e-4, p.sigma, shift), rel=1e-12)
         assert said == pytest.approx(4.0, rel=1e-9)
     assert made[0].params.learner.sigma == made[1].params.learner.sigma
-    slopes = [
-        streaming.leaf(
-            made[1].params.learner,
-            1,
-            np.ones(20),
-            y,
-            np.zeros(20),
-            np.zeros(20),
-        )
-        for y in (-1.2, 0.1)
-    ]
+    wide = made[1].params.learner
+    none = np.zeros(20)
+    slopes = [streaming.leaf(wide, 1, np.ones(20), y, none, none) for y in (-1.2, 0.1)]
     assert np.sqrt(20) * np.abs(slopes) == pytest.approx([4.4, 2 * 0.1 * np.sqrt(20)])
-
-
-def test_this_clip_costs_less_regret_than_one_that_never_binds():
-    """The same world, guarantee and noise stream; 1511 (204) and 444 (25) when it was
-    measured."""
-    keys = {
-        "epsilon": 4.0,
-        "delta": 1 / 20_000,
-        "t0": 100,
-        "label_bound": 1.2,
-        "gap": 4.0,
-    }
-    ours = sco_bandit(20, 3, 20_000, **keys).renamed("ours")
-    wide = sco_bandit(20, 3, 20_000, clip=4.4 * np.sqrt(20), **keys).renamed("wide")
-    assert ours.guarantee.epsilon == pytest.approx(wide.guarantee.epsilon, rel=1e-9)
-    regret = simulate(
-        one_context(3, 20, 2),
-        [ours, wide],
-        20_000,
-        repetitions(3, 3),
-    ).final
-    assert regret[:, 0].max() < regret[:, 1].min()

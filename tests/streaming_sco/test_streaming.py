@@ -28,13 +28,28 @@ def test_the_plain_version_of_the_chapter_is_the_kernel(p, epsilon):
     """It has learned, and the blocks of records have the same noise."""
     X, Y = regression(p, flat(3, p)).records(2_000, np.random.default_rng(1))
     o = unclipped(3, 2_000, p, epsilon)
-    noise = o.params.sigma * np.random.default_rng(1).standard_normal((2_000, 3))
-    slow = plain("streaming_sco", np=np)["streaming_frank_wolfe"](X, Y, p, 2.0, noise)
+    cell = plain("streaming_sco")
+    rng = np.random.default_rng(1)
+    sigma = o.params.sigma
+    slow = cell["streaming_frank_wolfe"](X, Y, p, 2.0, np.inf, sigma, rng)
     out = learn(o, X, Y, seed=1)[0]
     assert np.allclose(out, slow, atol=1e-3)  # where d_t is near 0 rounding is magnified
     assert np.allclose(out[:20], slow[:20], atol=1e-9)
     if epsilon == np.inf:
         assert np.linalg.norm(out[-1] - flat(3, p)) < 0.1
+
+
+def test_the_plain_noise_and_clip_are_the_corrected_ones():
+    """p = 1.5, where a leaf may move by all of 2 C."""
+    o = streaming_fw(3, 200, epsilon=1.0, delta=1e-3, p=1.5, clip=2.0)
+    cell = plain("streaming_sco")
+    sigma = cell["noise_scale"](200, 1.0, 1e-3, 2.0)
+    assert sigma == pytest.approx(o.params.sigma, rel=1e-9)
+    X, Y = regression(1.5, flat(3, 1.5)).records(200, np.random.default_rng(1))
+    Y = np.clip(Y, -1.0, 1.0)
+    rng = np.random.default_rng(1)
+    slow = cell["streaming_frank_wolfe"](X, Y, 1.5, 1.0, 2.0, sigma, rng)
+    assert np.allclose(learn(o, X, Y, seed=1)[0], slow, atol=1e-9)
 
 
 def test_the_sum_is_the_recursion():
@@ -54,7 +69,10 @@ def test_a_clipped_leaf_is_as_long_as_allowed_and_others_are_untouched():
     sizes = []
     for t in (1, 2, 30):
         for _ in range(200):
-            x, (theta, old) = rng.standard_normal(4), rng.standard_normal((2, 4))
+            x, (theta, old) = (
+                rng.standard_normal(4),
+                rng.standard_normal((2, 4)),
+            )
             y = rng.standard_normal()
             free, cut = (sf.leaf(q, t, x, y, theta, old) for q in (loose, tight))
             sizes.append(abs(free) * np.linalg.norm(x))
@@ -73,7 +91,10 @@ def test_labels_are_clipped_and_records_counted():
 
 
 def test_gradients_of_all_losses_are_those_of_differences():
-    for loss, mean in ((sf.LOGISTIC, sps.logistic.cdf), (sf.PROBIT, sps.norm.cdf)):
+    for loss, mean in (
+        (sf.LOGISTIC, sps.logistic.cdf),
+        (sf.PROBIT, sps.norm.cdf),
+    ):
         assert sf.loss_slope(loss, 0.7, 0.4) == pytest.approx(mean(0.7) - 0.4, abs=1e-14)
     assert sf.loss_slope(sf.SQUARES, 0.7, 0.4) == pytest.approx(0.6)
     assert sf.loss_slope(sf.INNER, 0.3, 0.9) == 1.0
@@ -89,13 +110,41 @@ def test_an_unclipped_leaf_moves_by_at_most_the_sensitivity(p, loss):
     rng = np.random.default_rng(1)
     c = sf.make_problem(3, 100, p, 2.0, loss, 1.2)
     found = []
-    q = sf.Params(*c[:8], np.inf, c.q, 1.0, sf.TREE)
+    free = streaming_fw(
+        3,
+        100,
+        epsilon=np.inf,
+        p=p,
+        radius=2.0,
+        loss=loss,
+        label_bound=1.2,
+        clip=np.inf,
+    )
+    q = free.params
     old, v, x = np.empty((3, 3))
     for t in np.repeat([2, 50], 500):
-        vertex(rng.standard_normal(3), p, 2.0 * rng.choice([0.1, 1.0]), old)
-        vertex(old if rng.random() < 0.7 else rng.standard_normal(3), p, 2.0, v)
-        vertex(v if rng.random() < 0.5 else rng.standard_normal(3), c.q, rng.random(), x)
-        theta, labels = old + (v - old) / t, rng.choice([c.low, c.high], 2)
+        vertex(
+            rng.standard_normal(3),
+            p,
+            2.0 * rng.choice([0.1, 1.0]),
+            old,
+        )
+        vertex(
+            old if rng.random() < 0.7 else rng.standard_normal(3),
+            p,
+            2.0,
+            v,
+        )
+        vertex(
+            v if rng.random() < 0.5 else rng.standard_normal(3),
+            c.q,
+            rng.random(),
+            x,
+        )
+        theta, labels = (
+            old + (v - old) / t,
+            rng.choice([c.low, c.high], 2),
+        )
         pair = zip((x, x * rng.choice([-1.0, 1.0])), labels, strict=True)
         g, h = (sf.leaf(q, t, a, b, theta, old) * a for a, b in pair)
         found.append(np.linalg.norm(g - h, c.q))
@@ -115,7 +164,11 @@ LOSSES = [  # loss, Y, beta, L, least label, s = 2 (beta D + L) at r = 2
 def test_constants_of_losses_by_hand(loss, label_bound, beta, lipschitz, low, s):
     """r = 2: D = 4, L = 2 (2 + Y) for squares; beta of a link is its largest slope."""
     c = sf.make_problem(3, 9, 2.0, 2.0, loss, label_bound)
-    assert (c.beta, c.lipschitz, c.low) == (pytest.approx(beta, abs=1e-7), lipschitz, low)
+    assert (c.beta, c.lipschitz, c.low) == (
+        pytest.approx(beta, abs=1e-7),
+        lipschitz,
+        low,
+    )
     assert c.sensitivity == pytest.approx(s, abs=1e-6)
     clip = sf.leaf_clip(c, None, "corrected")
     assert clip == pytest.approx(6.0 if loss == "squares" else s / 2, abs=1e-6)
@@ -142,7 +195,9 @@ def leaves(p, t, X, labels, theta):
 
 
 @pytest.mark.parametrize("size", [0.0, 0.03, 2.0, 3.0])
-def test_no_pair_moves_further_than_the_exact_movement_and_one_as_far(size):
+def test_no_pair_moves_further_than_the_exact_movement_and_one_as_far(
+    size,
+):
     p = streaming_fw(3, 10, epsilon=1.0, delta=1e-2, **OPTIONS).params
     # w = 3 theta
     rng = np.random.default_rng(1)
@@ -170,7 +225,14 @@ def test_squared_shifts_of_every_leaf_are_covered_by_the_noise(kind, radius):
     n = 11
     Y = 1.2
     budget = {"epsilon": 1.0, "delta": 1e-2}
-    o = streaming_fw(2, n, radius=radius, label_bound=Y, factorisation=kind, **budget)
+    o = streaming_fw(
+        2,
+        n,
+        radius=radius,
+        label_bound=Y,
+        factorisation=kind,
+        **budget,
+    )
     held = nodes_of_leaves(n)
     if kind == "sqrt":
         f = np.array([math.comb(2 * k, k) / 4**k for k in range(n)])
@@ -207,16 +269,31 @@ def test_a_record_enters_as_many_nodes_as_the_guarantee_counts():
 PRINTED = math.sqrt(8 * 16 * math.log(4000)) * 8  # 8 m'^2 log(m'/delta) 8^2, m' = 4
 # n, options, how far a record moves all sums, sigma where it is not that over mu
 NOISES = [
-    (7, {"calibration": "zcdp"}, 16 * math.sqrt(3), math.sqrt(3 / (2 * 0.059390)) * 16),
+    (
+        7,
+        {"calibration": "zcdp"},
+        16 * math.sqrt(3),
+        math.sqrt(3 / (2 * 0.059390)) * 16,
+    ),
     (7, {}, 6.097786 * math.sqrt(2), None),
     (7, {"clip": 0.5}, math.sqrt(3), None),
     (7, {"clip": np.inf}, 16 * math.sqrt(3), None),
     (7, {"calibration": "paper"}, 16 * math.sqrt(3), PRINTED),
     # kappa = d cancels
-    (7, {"calibration": "paper", "p": np.inf}, 16 * math.sqrt(3), PRINTED),
+    (
+        7,
+        {"calibration": "paper", "p": np.inf},
+        16 * math.sqrt(3),
+        PRINTED,
+    ),
     # sum f^2 = 1 + 1/4 + 9/64 at n = 3, for later leaves 1 + 1/4
     (3, {"factorisation": "sqrt"}, 6.097786 * math.sqrt(1.25), None),
-    (3, {"factorisation": "sqrt", "p": 1.5, "clip": 4.0}, 8 * math.sqrt(1.390625), None),
+    (
+        3,
+        {"factorisation": "sqrt", "p": 1.5, "clip": 4.0},
+        8 * math.sqrt(1.390625),
+        None,
+    ),
 ]
 
 
@@ -277,7 +354,9 @@ def test_selectors_have_their_law(selector):
 
 
 @pytest.mark.parametrize("schedule", [sf.PAPER, sf.FALLING, sf.CONSTANT])
-def test_sums_of_losses_beyond_a_million_are_bounded_closely(schedule):
+def test_sums_of_losses_beyond_a_million_are_bounded_closely(
+    schedule,
+):
     n = 3_000_000
     t = np.arange(1.0, 3_000_001.0)
     a = {
@@ -292,7 +371,11 @@ def test_sums_of_losses_beyond_a_million_are_bounded_closely(schedule):
 
 RHO = 0.059390
 CHOICES = [  # options, scale, b_4 / scale
-    ({"calibration": "paper", "selector": "argmin", "delta": 1e-2}, 271.647, 0.5),
+    (
+        {"calibration": "paper", "selector": "argmin", "delta": 1e-2},
+        271.647,
+        0.5,
+    ),
     ({"selector": "gumbel"}, 16 / math.sqrt(8 * RHO / 50), 0.2),
     ({"selector": "argmin"}, 16 / math.sqrt(2 * RHO / 50), 0.2),
     (
@@ -300,7 +383,11 @@ CHOICES = [  # options, scale, b_4 / scale
         16 / math.sqrt(2 * RHO / 4.499205),
         0.4,
     ),
-    ({"selector": "gumbel", "clip": 1.0}, 4 / math.sqrt(8 * RHO / 50), 0.2),
+    (
+        {"selector": "gumbel", "clip": 1.0},
+        4 / math.sqrt(8 * RHO / 50),
+        0.2,
+    ),
 ]
 
 
@@ -319,10 +406,19 @@ def test_noise_of_choices_by_hand(options, scale, at_4):
 # What is refused.
 
 
-PRINTED_LEMMA = {"n": 1000, "p": 1.5, "calibration": "paper", "epsilon": 22.1}
+PRINTED_LEMMA = {
+    "n": 1000,
+    "p": 1.5,
+    "calibration": "paper",
+    "epsilon": 22.1,
+}
 PAIRS = "must go with one of .'tree', 'argmin'. and clip=None"
 REFUSED = [
-    (streaming_fw, PRINTED_LEMMA, r"epsilon must be at most 22 \(2 per node\)"),
+    (
+        streaming_fw,
+        PRINTED_LEMMA,
+        r"epsilon must be at most 22 \(2 per node\)",
+    ),
     (
         streaming_fw,
         {"calibration": "paper", "clip": 3.0},
@@ -339,8 +435,16 @@ REFUSED = [
         {"n": 1, "calibration": "paper", "selector": "argmin"},
         "n must be at least 2 for",
     ),
-    (streaming_fw, {"n": 1, "delta": None}, "n must be at least 2 where delta is None"),
-    (streaming_fw, {"n": 10**9, "factorisation": "sqrt"}, "n must be an integer in"),
+    (
+        streaming_fw,
+        {"n": 1, "delta": None},
+        "n must be at least 2 where delta is None",
+    ),
+    (
+        streaming_fw,
+        {"n": 10**9, "factorisation": "sqrt"},
+        "n must be an integer in",
+    ),
 ]
 
 
@@ -353,31 +457,27 @@ def test_combinations_that_mean_nothing_are_refused(factory, options, message):
 # What is right at the border, and which norm.
 
 
-def test_leaves_for_vertices_are_clipped_in_the_largest_entry():
-    """At theta = 0 the leaf of (1, 1, 1), y = 1 is -2 (1, 1, 1): clipped at 1/2 in
-    l_inf."""
-    p = vertex_fw(3, 10, epsilon=1.0, delta=1e-2, clip=0.5).params
-    assert sf.leaf(p, 1, np.ones(3), 1.0, np.zeros(3), np.zeros(3)) == pytest.approx(-0.5)
-
-
-def test_leaves_for_sums_are_clipped_in_the_euclidean_norm():
-    """p = 1, so that contexts have largest entry 1: -2 (1, 1, 1, 1) has norm 4, clipped
-    at 1."""
-    p = streaming_fw(4, 10, epsilon=1.0, delta=1e-2, p=1.0, clip=1.0).params
-    assert sf.leaf(p, 1, np.ones(4), 1.0, np.zeros(4), np.zeros(4)) == pytest.approx(-0.5)
-
-
-def test_leaves_for_concentrated_privacy_are_clipped_in_the_dual_norm():
-    p = streaming_fw(
-        4,
-        10,
-        epsilon=1.0,
-        delta=1e-2,
-        p=1.0,
-        clip=1.0,
-        calibration="zcdp",
-    ).params
-    assert sf.leaf(p, 1, np.ones(4), 1.0, np.zeros(4), np.zeros(4)) == pytest.approx(-1.0)
+@pytest.mark.parametrize(
+    ("factory", "options", "slope"),
+    [
+        (vertex_fw, {}, -1.0),  # for vertices: the largest entry is 1
+        (
+            streaming_fw,
+            {"p": 1.0},
+            -0.5,
+        ),  # for sums: the l_2 norm is 2
+        (
+            streaming_fw,
+            {"p": 1.0, "calibration": "zcdp"},
+            -1.0,
+        ),  # the dual norm is 1
+    ],
+)
+def test_leaves_are_clipped_in_the_norm_of_their_noise(factory, options, slope):
+    """At theta = 0 the leaf of (1, 1, 1, 1), y = 1 is -2 (1, 1, 1, 1), clipped at 1."""
+    p = factory(4, 10, epsilon=1.0, delta=1e-2, clip=1.0, **options).params
+    none = np.zeros(4)
+    assert sf.leaf(p, 1, np.ones(4), 1.0, none, none) == pytest.approx(slope)
 
 
 def test_the_printed_noise_is_proved_at_two_per_node_itself():

@@ -9,10 +9,13 @@ they come into view.
 
 import base64
 import hashlib
+import itertools
 import re
 from pathlib import Path
 
-DATA = re.compile(r'\b(src|href)="data:(image/svg\+xml|text/csv);base64,([\w+/=]+)"')
+DATA = re.compile(
+    r'\b(srcset|src|href)="data:(image/svg\+xml|text/csv);base64,([\w+/=]+)"'
+)
 ENDING = {"image/svg+xml": "svg", "text/csv": "csv"}
 
 
@@ -32,12 +35,29 @@ def outsourced(body, up):
     return DATA.sub(file, body), files
 
 
+NUMBER = re.compile(r'<h1>(?:<span class="section-number">(\d+)\. </span>)?')
+
+
+def numbered(body):
+    """The page with "Figure 4.2." before the second caption of chapter 4; without the
+    chapter's number where the page has none."""
+    found = NUMBER.search(body)
+    chapter = f"{found[1]}." if found and found[1] else ""
+    counts = itertools.count(1)
+
+    def one(match):
+        return f"{match[0]}<b>Figure {chapter}{next(counts)}.</b> "
+
+    return re.sub(r"(?<=</picture>)\s*<figcaption>", one, body)
+
+
 def _body(app, pagename, templatename, context, doctree):
     if "body" not in context:
         return
     # entries of a bibliography are items of the list they stand in, which docutils does
     # not say
     body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+    body = numbered(body)
     context["body"], files = outsourced(body, "../" * pagename.count("/"))
     folder = Path(app.outdir) / "_images"
     for name, data in files.items():

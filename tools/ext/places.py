@@ -38,6 +38,9 @@ BOX = re.compile(
 )
 CLAIM = re.compile(r'<div class="claim" id="([^"]+)"><p>(.*?)</p>', re.DOTALL)
 TERM = re.compile(r'<dt id="(term-[^"]+)">(.*?)<a class="headerlink"', re.DOTALL)
+ERRATUM = re.compile(
+    r'<a id="(\w+)" data-paper="([^"]*)"[^>]*></a>(.*?)</strong>', re.DOTALL
+)
 VERDICT = re.compile(r'<span class="verdict[^>]*>.*?</span>')
 
 
@@ -88,6 +91,15 @@ def terms(body, url):
     ]
 
 
+def errata(body, url):
+    """[[number], number and place, address, source] of the errata on a page."""
+    found = ERRATUM.findall(body)
+    return [
+        [[number], words(said), f"{url}#{number}", f"Errata: {paper}"]
+        for number, paper, said in found
+    ]
+
+
 def _body(app, pagename, templatename, context, doctree):
     found = app.env.places
     if pagename == "search":
@@ -105,7 +117,8 @@ def _body(app, pagename, templatename, context, doctree):
         url = f"{pagename}.html"
         body = context["body"]
         page = [[title.lower(), pagename.removeprefix("book/")], title, url, "Page"]
-        found[pagename] = [page, *entries(body, url, title), *terms(body, url)]
+        others = [*terms(body, url), *errata(body, url)]
+        found[pagename] = [page, *entries(body, url, title), *others]
 
 
 def _start(app):

@@ -1,0 +1,137 @@
+"""A notebook that papermill has run, made readable where no Sphinx reads it.
+
+    papermill --engine readable CHAPTER.ipynb out.ipynb -p NAME VALUE
+
+The site's own marks in the prose become text: numbers that cells hand to it, boxes of
+theorems with their titles, citations as names, numbers of equations, and the macros of
+formulas.
+"""
+
+import ast
+import re
+from itertools import count
+
+from papermill.engines import NBClientEngine
+
+PREFIX = "application/papermill.record/text/plain"  # of what cells say to the prose
+MACROS = (
+    r"$\newcommand{\R}{\mathbb{R}}\newcommand{\E}{\mathbb{E}}\newcommand{\P}{\mathbb{P}}"
+    r"\newcommand{\norm}[1]{\left\lVert #1\right\rVert}$"
+)
+FENCE = re.compile(r"^(:{3,}|`{3,})(?:\{([\w:-]+)\} ?(.*)|\w*)$")
+OPTION = re.compile(r"^:([\w-]+): ?(.*)$")
+LABEL = re.compile(r"^\(([\w-]+)\)=\n", re.MULTILINE)
+EQUATION = re.compile(r"^\$\$ *\(([\w-]+)\)$", re.MULTILINE)
+ROLE = re.compile(r"\{([\w:]+)\}`([^`]+)`")
+INSIDE = re.compile(r"\[([^\]]+)\]\([\w-]+\)")  # a link to a label of the book
+
+
+class Readable(NBClientEngine):
+    """Papermill's own engine, and `make_readable` after its run."""
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man, kernel_name, **options):
+        super().execute_managed_notebook(nb_man, kernel_name, **options)
+        make_readable(nb_man.nb)
+
+
+def make_readable(notebook) -> None:
+    """Rewrite the Markdown cells of an executed notebook, in place."""
+    prose = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    texts = ["".join(cell["source"]) for cell in prose]
+    labels = titles(texts)
+    equations = count(1)
+    for text in texts:
+        labels |= {name: f"({next(equations)})" for name in EQUATION.findall(text)}
+    values = said(notebook)
+    for cell, text in zip(prose, texts, strict=True):
+        cell["source"] = readable(text, values, labels)
+    if prose:
+        prose[0]["source"] += f"\n\n{MACROS}\n"
+
+
+def said(notebook) -> dict:
+    """{name: text} of the numbers that the cells hand to the prose."""
+    found = {}
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            if PREFIX in output.get("data", {}):
+                name = output["metadata"]["scrapbook"]["name"]
+                found[name] = ast.literal_eval("".join(output["data"][PREFIX]))
+    return found
+
+
+def titles(texts) -> dict:
+    """{label: title} of the boxes in these texts."""
+    found = {}
+    for text in texts:
+        title = ""
+        for line in text.split("\n"):
+            if fence := FENCE.match(line):
+                title = heading(fence[2], fence[3]) if fence[2] else ""
+            elif (option := OPTION.match(line)) and option[1] == "label":
+                found[option[2]] = title
+    return found
+
+
+def heading(kind: str, title: str) -> str:
+    """The words at the head of a box: its title, or what it is."""
+    words = title or kind.split(":")[-1].removesuffix("-start")
+    return words[:1].upper() + words[1:]
+
+
+def readable(text: str, values, labels) -> str:
+    """A Markdown text with its marks as words.
+
+    values: {name: text} of numbers; labels: {label: title or number}.  A mark whose
+    number or kind is unknown stays as it is.
+    """
+    text = boxes(LABEL.sub("", text))
+    text = EQUATION.sub(lambda m: rf"\tag{{{labels[m[1]][1:-1]}}}" + "\n$$", text)
+
+    def words(match):
+        kind, content = match.groups()
+        shown, _, target = content.partition(" <")
+        if kind == "glue:text":
+            return values.get(content, match[0])
+        if kind in ("cite:t", "cite:p"):
+            return citation(content, in_text=kind == "cite:t")
+        if kind in ("ref", "prf:ref", "eq", "term"):
+            return labels.get(content, shown) if not target else shown
+        return match[0]
+
+    return INSIDE.sub(r"\1", ROLE.sub(words, text))
+
+
+def boxes(text: str) -> str:
+    """A text whose boxes are titled paragraphs; blocks of code stay as they are."""
+    lines = []
+    open_fences = []  # (fence, whether it is a box)
+    options = False  # lines of options follow
+    for line in text.split("\n"):
+        fence = FENCE.match(line)
+        in_code = bool(open_fences) and not open_fences[-1][1]
+        if open_fences and line == open_fences[-1][0]:
+            box = open_fences.pop()[1]
+            lines.append("" if box else line)
+        elif fence and not in_code:
+            open_fences.append((fence[1], fence[2] is not None))
+            options = fence[2] is not None
+            ends = options and fence[2].endswith("-end")
+            head = f"**{heading(fence[2], fence[3])}.**\n" if options else line
+            lines.append("" if ends else head)
+        elif not (options and OPTION.match(line)):
+            options = False
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def citation(keys: str, in_text: bool) -> str:
+    """Names and years from the keys of a bibliography, such as "zheng2020"."""
+    names = []
+    for key in keys.split(","):
+        name, year = re.fullmatch(r"([a-zA-Z]+)\D*(\d*)", key.strip()).groups()
+        form = "{} ({})" if in_text else "{} {}"
+        names.append(form.format(name.capitalize(), year) if year else name.capitalize())
+    joined = ", ".join(names)
+    return joined if in_text else f"({joined})"
