@@ -92,7 +92,11 @@ def test_a_form_that_rounding_made_negative_counts_as_zero():
     policy = rs_glinucb(2, 9)
     forms = np.empty(2)
     state = policy.init(policy.params)
-    state = state._replace(V_inv=wrong, H_inv=wrong, theta_warm=theta)
+    state = state._replace(
+        V_inv=wrong,
+        H_inv=wrong,
+        theta_warm=theta,
+    )
     ucb.widest(X, wrong, forms)
     assert rs_module.choose(policy.params, state, X, forms) == 1
     policy = gloc(2)

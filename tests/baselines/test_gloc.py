@@ -10,7 +10,12 @@ from companion.private_glm.environments import world
 
 
 def test_width_before_any_data_by_hand():
-    policy = gloc(3, link="probit", theta_bound=2.0, kappa=18.4)
+    policy = gloc(
+        3,
+        link="probit",
+        theta_bound=2.0,
+        kappa=18.4,
+    )
     assert radius(policy.params, policy.init(policy.params)) == pytest.approx(
         31.1677976586, 1e-10
     )
@@ -19,7 +24,12 @@ def test_width_before_any_data_by_hand():
 def test_gloc_against_a_twin():
     place = world("ball", 3, 2.0, "probit", K=6)
     X, R, _ = next(place.blocks(300, np.random.default_rng(4)))
-    policy = gloc(3, link="probit", theta_bound=2.0, kappa=18.4)
+    policy = gloc(
+        3,
+        link="probit",
+        theta_bound=2.0,
+        kappa=18.4,
+    )
     arms, _ = run(policy, X, R)
     V = 3 * np.eye(3)
     theta = np.zeros(3)

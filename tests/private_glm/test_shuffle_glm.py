@@ -16,7 +16,15 @@ from evidence.attacks.shuffle_glm import own_attacks
 
 def exact(**options):
     """(Params, State) of ShuffleGLM for two arms in the plane, with exact sums."""
-    policy = shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50, **options)
+    policy = shuffle_glm(
+        2,
+        2,
+        400,
+        epsilon=np.inf,
+        delta=0.01,
+        first=50,
+        **options,
+    )
     return policy.params, init(policy.params)
 
 
@@ -32,7 +40,14 @@ def test_every_arm_is_that_of_the_plain_version(epsilon):
     """With noise, too: both draw the same numbers in the same order."""
     X, R, _ = next(world("ball", 3, 2.0, K=6).blocks(900, np.random.default_rng(4)))
     model = {"theta_bound": 2.0, "kappa": 9.0, "gamma": 0.4, "first": 100}
-    policy = shuffle_glm(3, 6, 900, epsilon=epsilon, delta=0.01, **model)
+    policy = shuffle_glm(
+        3,
+        6,
+        900,
+        epsilon=epsilon,
+        delta=0.01,
+        **model,
+    )
     p = policy.params
     s = init(p)
     arms = np.empty(900, np.int64)
@@ -88,7 +103,14 @@ def test_a_message_has_the_weight_of_the_clipped_context():
 def test_the_ridge_is_two_deviations_of_the_noise_that_is_drawn():
     """1 + 2 sqrt(d) times that of an entry of the released matrix; 6 standard errors."""
     model = {"theta_bound": 2.0, "kappa_star": 9.0}
-    p = shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, **model).params
+    p = shuffle_glm(
+        3,
+        4,
+        1000,
+        epsilon=1.0,
+        delta=0.01,
+        **model,
+    ).params
     users = np.diff(p.ends, prepend=0)
     for k in range(2):
         ones = rng().binomial(users[k] * p.bits_matrix[k], 0.25, 5000)
@@ -102,7 +124,14 @@ def test_the_ridge_is_one_without_noise():
 
 
 def test_the_guarantee_is_that_of_the_worst_batch():
-    policy = shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, first=60)
+    policy = shuffle_glm(
+        3,
+        4,
+        1000,
+        epsilon=1.0,
+        delta=0.01,
+        first=60,
+    )
     users = np.diff(policy.params.ends, prepend=0)[:-1]
     proved = [shuffle.calibrated(int(n), 3, 20, 1.0, 0.01)[2] for n in users]
     assert min(proved) < policy.guarantee.epsilon == max(proved) <= 1.0
@@ -110,7 +139,14 @@ def test_the_guarantee_is_that_of_the_worst_batch():
 
 @pytest.mark.parametrize(("epsilon", "gamma"), [(0.25, 2.0), (4.0, 1.0), (np.inf, 1.0)])
 def test_the_width_follows_the_budget(epsilon, gamma):
-    p = shuffle_glm(3, 4, 400, epsilon=epsilon, delta=0.01, kappa=9.0).params
+    p = shuffle_glm(
+        3,
+        4,
+        400,
+        epsilon=epsilon,
+        delta=0.01,
+        kappa=9.0,
+    ).params
     assert p.widths == pytest.approx([3.0 * gamma, gamma])
 
 
@@ -188,7 +224,14 @@ def test_the_printed_calibration_splits_both_halves_of_the_budget():
 
 
 def test_the_printed_calibration_claims_what_is_asked():
-    policy = shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, calibration="paper")
+    policy = shuffle_glm(
+        3,
+        4,
+        1000,
+        epsilon=1.0,
+        delta=0.01,
+        calibration="paper",
+    )
     assert policy.guarantee.claimed == (1.0, 0.01)
     assert 0 <= policy.guarantee.epsilon < 0.1
 
