@@ -18,7 +18,8 @@ from companion.accounting.privacy import (
     REPLACE_RECORD,
     REPLACE_REWARD,
 )
-from companion.core import Universe, one_context
+from companion.contract import one_context
+from companion.core import Universe
 from evidence.measure.recording import (
     Leak,
     NotMeasured,
