@@ -117,7 +117,7 @@ def test_claims_of_the_smoke_build_are_on_the_scoreboard(smoke_site):
 
 
 def test_every_command_below_a_figure_names_a_figure_that_runs_again(smoke_site):
-    command = re.compile(r"report\.rerun (\S+)\.ipynb ([\w-]+)</code>")
+    command = re.compile(r"claims\.rerun book/(\S+)\.ipynb ([\w-]+)</code>")
     found = 0
     for page in (smoke_site / "book").glob("*.html"):
         for chapter, figure in command.findall(page.read_text("utf8")):

@@ -35,9 +35,10 @@ def faults():
 
         def found(text):
             for name, said in FIGURE.findall(text):
-                svg = base64.b64decode(PICTURE.search(said)[1]).decode()
-                wrong = page.evaluate(f"(svg) => ({MEASURE})(svg)", svg)
-                yield from (f"{name}: {w}" for w in wrong)
+                for picture in PICTURE.findall(said):
+                    svg = base64.b64decode(picture).decode()
+                    wrong = page.evaluate(f"(svg) => ({MEASURE})(svg)", svg)
+                    yield from (f"{name}: {w}" for w in wrong)
 
         yield lambda text: list(found(text))
         browser.close()

@@ -22,7 +22,8 @@ PROSE = """(a-label)=
 
 The number is
 {glue:text}`small_n`, see {eq}`eq-a`, {prf:ref}`thm-a`, [here](a-label) \
-and [there](https://example.org) {cite:p}`zheng2020`.  {cite:t}`zheng2020,anonymous_x` say so.
+and [there](https://example.org) {cite:p}`zheng2020`.
+{cite:t}`zheng2020,anonymous_x` say so.
 
 :::{prf:theorem} theorem 1 of the paper
 :label: thm-a
@@ -75,7 +76,7 @@ def test_a_run_leaves_numbers_titles_and_names_in_its_prose(tmp_path):
     text = "".join(json.loads(out.read_text("utf8"))["cells"][0]["source"])
     assert "The number is\n7 users, see (1), Theorem 1 of the paper, here and" in text
     assert (
-        "[there](https://example.org) (Zheng 2020).  Zheng (2020), Anonymous say" in text
+        "[there](https://example.org) (Zheng 2020).\nZheng (2020), Anonymous say" in text
     )
     assert "**Theorem 1 of the paper.**\n\n\nFor $x" in text
     assert "x = 1\n\\tag{1}\n$$" in text
