@@ -82,13 +82,13 @@ def need_contexts(policies, X: np.ndarray) -> None:
             wanted = getattr(p.params, name, size)
             if wanted != size:
                 raise ValueError(
-                    f"policy {p.name!r} takes contexts {what} {name}={wanted}; "
-                    f"got X of {X.shape}"
+                    f"policy {p.name!r} takes contexts {what} {name}={wanted}; got X of "
+                    f"{X.shape}"
                 )
         if one_context(p) and (X[..., :1, :] != X).any():
             raise ValueError(
-                f"policy {p.name!r} takes one context for all arms: the rows of "
-                "X must be equal"
+                f"policy {p.name!r} takes one context for all arms: the rows of X must "
+                "be equal"
             )
 
 

@@ -43,9 +43,8 @@ class Lock:
             if error.errno in TAKEN:
                 raise _taken(path) from None
             raise ValueError(
-                "path must lie on a file system with locks (flock), or two runs "
-                "could go on from "
-                f"one file; {path}: {error.strerror}"
+                "path must lie on a file system with locks (flock), or two runs could "
+                f"go on from one file; {path}: {error.strerror}"
             ) from error
 
     def let_go(self) -> None:
@@ -86,9 +85,8 @@ def real_path(path: str | Path) -> Path:
     effective = os.access in os.supports_effective_ids
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
         raise ValueError(
-            "path must lie in a folder in which this process may write, for a "
-            "run is saved where "
-            f"it was loaded; {folder} is read-only"
+            "path must lie in a folder in which this process may write, for a run is "
+            f"saved where it was loaded; {folder} is read-only"
         )
     return real
 
@@ -137,10 +135,9 @@ def need_one_name(path: Path) -> None:
     names = os.stat(path).st_nlink
     if names > 1:
         raise ValueError(
-            "path must be the only name of its file, or saving would leave an "
-            "older run under the "
-            f"others; {path} has {names} names (hard links): copy it, or remove "
-            "the others"
+            "path must be the only name of its file, or saving would leave an older run "
+            f"under the others; {path} has {names} names (hard links): copy it, or "
+            "remove the others"
         )
 
 

@@ -166,8 +166,8 @@ try:
                 super().save_overload(sig, data)
             except OSError as error:
                 unstored_for(
-                    f"{CACHE} cannot be written ({error.strerror}); "
-                    "set NUMBA_CACHE_DIR to a folder that can"
+                    f"{CACHE} cannot be written ({error.strerror}); set NUMBA_CACHE_DIR "
+                    "to a folder that can"
                 )
 
     class _Library(JITCodeLibrary):

@@ -174,9 +174,8 @@ def need_unwritten(modules) -> None:
     written = PACKAGE.written(PACKAGE.file(m) for m in modules)
     if written:
         raise ValueError(
-            "keep needs the sources that this session imported; begin a new one, "
-            "for this file "
-            f"was written to since: {written[0]}"
+            "keep needs the sources that this session imported; begin a new one, for "
+            f"this file was written to since: {written[0]}"
         )
 
 

@@ -36,8 +36,8 @@ def test_every_private_policy_offers_instances_to_measure(name):
     cases = OFFERED[name]
     assert cases, (
         f"{name} promises privacy: a row of `evidence.attacks.table` must name "
-        "`measured`, a "
-        "function that gives a tuple of `evidence.attacks.audit.AuditInstance`"
+        "`measured`, a function that gives a tuple of "
+        "`evidence.attacks.audit.AuditInstance`"
     )
     assert all(c.policy.guarantee.model != "none" for c in cases)
     taken = inspect.signature(FACTORIES[name]).parameters

@@ -30,8 +30,8 @@ FILES = {
     "aside": "from tiny.jit import jit\n\n@jit\ndef h(x):\n    return 5 * x\n",
 }
 ASK = (
-    "from tiny.caller import g; from tiny.aside import h; print(g(10.0), h(1.0),"
-    " sum(g.stats.cache_misses.values()), sum(h.stats.cache_misses.values()))"
+    "from tiny.caller import g; from tiny.aside import h; print(g(10.0), h(1.0), "
+    "sum(g.stats.cache_misses.values()), sum(h.stats.cache_misses.values()))"
 )
 EDITED = """
 from pathlib import Path

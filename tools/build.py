@@ -136,8 +136,8 @@ def note(args):
         return ""
     with_ = f" with {' in '.join([changed, *args.only])}" if changed else ""
     return (
-        f"Built at {args.scale} scale{with_}: these are not the numbers to compare "
-        "with the papers."
+        f"Built at {args.scale} scale{with_}: these are not the numbers to compare with "
+        "the papers."
     )
 
 

@@ -79,9 +79,8 @@ def need_same(chapter, executed, seen):
     if changed:
         names = ", ".join(map(os.path.relpath, changed))
         raise Failure(
-            f"{chapter.name} ran while this was written to, so its result is not "
-            f"kept: {names}. "
-            "Say the same again."
+            f"{chapter.name} ran while this was written to, so its result is not kept: "
+            f"{names}. Say the same again."
         )
 
 

@@ -243,8 +243,8 @@ def gaussian_scale(
         return 0.0
     if method == "classical" and epsilon > 1.0:
         raise ValueError(
-            "epsilon must be in (0, 1] for the classical Gaussian mechanism; "
-            f"got epsilon={epsilon}"
+            "epsilon must be in (0, 1] for the classical Gaussian mechanism; got "
+            f"epsilon={epsilon}"
         )
     if method != "analytic":
         return sensitivity * np.sqrt(2.0 * np.log(1.25 / delta)) / epsilon

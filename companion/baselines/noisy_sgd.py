@@ -99,8 +99,8 @@ def smallest_noise(epsilon, delta, n, steps):
     least = min(conversion(a, delta) for a in ORDERS)
     if not epsilon > 1.01 * least:
         raise ValueError(
-            f"epsilon must be above {1.01 * least:.3g} at delta={delta}, where the"
-            f" orders of the accountant end; got {epsilon=}"
+            f"epsilon must be above {1.01 * least:.3g} at delta={delta}, where the "
+            f"orders of the accountant end; got {epsilon=}"
         )
     if composed(delta, n, LEAST_NOISE, steps) < epsilon:
         return LEAST_NOISE  # a smaller noise would need orders below those tried

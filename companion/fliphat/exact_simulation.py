@@ -259,9 +259,8 @@ def simulate_one_step(
     for p in policies:
         if not is_exact(p) or p.params.d != env.d:
             raise ValueError(
-                "policies must be FLIPHAT of at most one step, from zero, on "
-                "unclipped contexts of "
-                f"dimension d={env.d}; got {p.name!r}"
+                "policies must be FLIPHAT of at most one step, from zero, on unclipped "
+                f"contexts of dimension d={env.d}; got {p.name!r}"
             )
     jobs = [(env, policies, grid, reuse_noise, seed) for seed in seeds]
     return as_result(policies, grid, parallel_map(_repetition, jobs, executor))

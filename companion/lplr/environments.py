@@ -50,8 +50,8 @@ def design(points, theta, prob=None) -> Design:
     need_ball("theta", theta)
     if not ((prob >= 0).all() and prob.sum() <= 1 + SLACK):
         raise ValueError(
-            "prob must be at least 0 with sum at most 1; "
-            f"got min {prob.min():.6g}, sum {prob.sum():.12g}"
+            f"prob must be at least 0 with sum at most 1; got min {prob.min():.6g}, sum "
+            f"{prob.sum():.12g}"
         )
     return Design(
         points=points,

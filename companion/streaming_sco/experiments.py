@@ -295,8 +295,8 @@ def noisy_sgds(env, optimisers, n, seeds):
     alike = {(p.d, p.n, p.p, p.high, p.steps) for p in made}
     if alike != {(first.d, n, np.inf, first.high, n * n)}:
         raise ValueError(
-            f"optimisers must be NoisySGD for p = inf, n={n}, alike in d and"
-            f" label_bound; got {sorted(alike)}"
+            f"optimisers must be NoisySGD for p = inf, n={n}, alike in d and "
+            f"label_bound; got {sorted(alike)}"
         )
     return in_every_run(_noisy_sgds, env, made, n, seeds=need_seeds(seeds))
 

@@ -253,8 +253,7 @@ def sum_noise(problem, epsilon, delta, calibration, method, clip):
         if epsilon / m > LEMMA_LIMIT:
             raise ValueError(
                 f"epsilon must be at most {LEMMA_LIMIT * m:g} (2 per node) for "
-                "calibration='paper';"
-                f" got epsilon={epsilon}"
+                f"calibration='paper'; got epsilon={epsilon}"
             )
         sigma = math.sqrt(2.0 * m * m * kappa * math.log(m / delta)) * s / epsilon
     if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
@@ -343,8 +342,8 @@ def calibrated(problem, epsilon, delta, calibration, method, schedule, clip, ste
     printed = METHODS[TREE], METHODS[ARGMIN]
     if calibration == "paper" and (clip is not None or method not in printed):
         raise ValueError(
-            f"calibration='paper' must go with one of {printed} and clip=None; "
-            f"got {method!r}, clip={clip!r}"
+            f"calibration='paper' must go with one of {printed} and clip=None; got "
+            f"{method!r}, clip={clip!r}"
         )
     number = METHODS.index(method)
     bound = leaf_clip(problem, clip, calibration)

@@ -31,8 +31,8 @@ NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
     "universe": (
-        "the set of contexts: ball, or offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2,"
-        " that is, your numbers and a constant"
+        "the set of contexts: ball, or offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2, "
+        "that is, your numbers and a constant"
     ),
     "theta_bound": "bound on the parameter's norm; epsilon holds whatever it is",
     "ball": "bound on the parameter's norm; epsilon holds whatever it is",

@@ -126,8 +126,8 @@ def prefix_tree(T: int = 8, t: int = 6, record: int = 3):
                 fontsize=8,
             )
     words = (
-        f"filled: the noisy sums that add up to records 1 to {t}; orange: all that "
-        f"hold {record}"
+        f"filled: the noisy sums that add up to records 1 to {t}; orange: all that hold "
+        f"{record}"
     )
     ax.text(0.1, -0.3, words, fontsize=7.5)
     return fig

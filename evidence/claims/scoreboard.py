@@ -125,9 +125,8 @@ class Scoreboard:
         names = {h.name for h in found.hanging}
         text = (
             f"{found.resting} of the {found.records} records rest on intervals of 95 %, "
-            f"{found.intervals} in all. About {found.missing:.0f} of these "
-            "intervals miss their "
-            f"number by chance. {len(names)} verdicts hang on one interval."
+            f"{found.intervals} in all. About {found.missing:.0f} of these intervals "
+            f"miss their number by chance. {len(names)} verdicts hang on one interval."
         )
         rows = [
             {

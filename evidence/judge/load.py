@@ -168,9 +168,8 @@ class Child:
     def __init__(self, what, limit: float):
         if resource is None or "fork" not in multiprocessing.get_all_start_methods():
             raise OSError(
-                "the judge does not run here: it forks a process and limits it, "
-                "which needs Linux "
-                "or macOS"
+                "the judge does not run here: it forks a process and limits it, which "
+                "needs Linux or macOS"
             )
         self.what = what
         self.limit = limit

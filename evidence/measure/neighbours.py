@@ -213,8 +213,8 @@ def compare(run, base, at: int) -> None:
     told = [[arms[t == at :] for t, arms in enumerate(one.arms)] for one in (run, base)]
     if told[0] != told[1]:
         raise Leak(
-            f"advice to others depends on more of the record of round {at + 1} than what "
-            "was released: let `select` read released fields alone"
+            f"advice to others depends on more of the record of round {at + 1} than "
+            "what was released: let `select` read released fields alone"
         )
     for i, (a, b) in enumerate(zip(run.public, base.public, strict=True)):
         if a.tobytes() != b.tobytes() and not np.array_equal(a, b, equal_nan=True):

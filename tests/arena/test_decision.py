@@ -82,8 +82,8 @@ def test_the_decision_compares_constants_that_nobody_tuned():
     one = decision.answer(s, "local")
     assert one.factory == "b"
     assert one.words == (
-        "Use b: 15% of random play's regret (95 % interval 15% to 15%). "
-        "Users need to trust nobody. All others are shown to be worse."
+        "Use b: 15% of random play's regret (95 % interval 15% to 15%). Users need to "
+        "trust nobody. All others are shown to be worse."
     )
     alone = decision.answer(setting(a=a), "joint").words
     assert alone.endswith("Not shown to be worse: no other plays here.")
