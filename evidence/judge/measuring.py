@@ -31,7 +31,7 @@ from evidence.measure.recording import (
 ASKED = (0.5, 1.0, 2.0)  # budgets for which instances are made
 # quick: (d, epsilon) that are measured, too; the arena plays up to 8
 OTHER = {True: ((5, 8.0),), False: ((5, 8.0), (2, 0.5))}
-TRIES = {True: 40, False: 400}  # quick: records among which the search looks
+TRIES = {True: 500, False: 2_000}  # quick: records among which the search looks
 # rounds of whole short lives, and of a long run, at most
 SHORT = (16, 23)
 LONG = 400
