@@ -404,6 +404,14 @@ def test_a_round_that_uses_noise_again_is_looked_at(tmp_path):
     assert (49, 3) in measuring.odd_rounds(case)
 
 
+@pytest.mark.parametrize("longer", ["1", "(3 if x[0] > 0.5 and x[1] > 0.7 else 1)"])
+def test_records_on_a_narrow_cone_are_found_by_the_search(tmp_path, longer):
+    change = ("message[i] = r * x[i]", f"message[i] = {longer} * r * x[i]")
+    subject = load(written(tmp_path, [change]))
+    found = measuring.measured(subject, {"quick": True})
+    assert found["outcome"] == ("measured" if longer == "1" else "refuted")
+
+
 def test_noise_that_follows_a_counter_in_the_state_is_drawn_as_it_was(tmp_path):
     case = measuring.instance(load(written(tmp_path, COUNTER)), rounds=40)
     assert measure(case).low > 1.5 * case.policy.guarantee.epsilon
