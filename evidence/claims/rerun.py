@@ -68,11 +68,13 @@ def needs(cells) -> dict[int, dict]:
 
 
 def figures(cells) -> dict[str, int]:
-    """{name of a figure: index of the cell that shows it}."""
-    code = sources(cells)
-    return {
-        n: i for i, text in code.items() if "caption" in text for n in SHOWN.findall(text)
-    }
+    """{name of a figure: index of the cell that shows it}: it has a caption, or labels an
+    axis of a figure whose caption a function writes."""
+    found = {}
+    for i, text in sources(cells).items():
+        if "caption" in text or "xlabel=" in text:
+            found |= dict.fromkeys(SHOWN.findall(text), i)
+    return found
 
 
 def part(notebook, figure: str) -> dict:
