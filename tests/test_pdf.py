@@ -47,7 +47,7 @@ def test_no_page_is_empty_and_words_figures_and_evidence_are_there(papers, smoke
     titles = [t.strip("# \n").split(" (")[0] for t in titles if t.startswith("#")]
     assert len(titles) > 3
     assert [t for t in titles if t not in text] == []
-    assert "One user moves one arm by at most 2C" in text  # the caption of a figure
+    assert "every arm takes every step" in text  # the caption of a figure
     assert "The rule rejects" in text  # a column of the evidence of a claim
     lines, open_code = (
         {
