@@ -143,6 +143,7 @@ def no_home():
 def test_an_empty_variable_is_unset_and_a_user_may_have_no_home(tmp_path, monkeypatch):
     (root := tmp_path / "tiny").mkdir()
     monkeypatch.setattr(jit, "PACKAGE", Package(root))
+    monkeypatch.setattr(jit, "HOME", root)
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     assert jit.cache_folder() == root / "__pycache__" / "kernels"
     monkeypatch.setattr(os, "access", lambda path, mode: False)

@@ -161,7 +161,6 @@ def test_an_arm_that_does_not_exist_is_refused(arm):
     def play(p, s, X, R, rng, arms):
         arms[:] = 0
         arms[7] = arm
-        return s
 
     with pytest.raises(ValueError, match=r"outside 0\.\.3"):
         simulate(ENV, [random()._replace(play=play)], 300, [1])

@@ -489,10 +489,7 @@ def combiner(
         failure=failure,
         bases=params,
     )
-    counts = []
-    for i, b in enumerate(bases):
-        anytime = isinstance(b.params, AnytimeParams)
-        counts.append(f"bases.{i}.run.clipped" if anytime else f"bases.{i}.clipped")
+    counts = [f"bases.{i}.run.clipped" for i in range(M)]
     return Policy(
         name=f"Combiner of {M}",
         params=q,

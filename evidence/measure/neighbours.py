@@ -23,6 +23,7 @@ from companion.core import Universe
 from evidence.measure.recording import (
     Leak,
     NotMeasured,
+    Played,
     Recorder,
     Wish,
     fresh_rows,
@@ -260,7 +261,7 @@ def see(case, position, seed: int = 1, tries: int = 0) -> Seen:
         partners = [
             (len(runs) + i, j) for i in range(len(best)) for j in range(len(runs))
         ]
-        if rows[-1] is None:
+        if case.policy.guarantee.neighbours == ADD_OR_REMOVE:  # beside no record alone
             partners = [(i, len(rows) - 1) for i, j in partners if j == len(rows) - 1]
         runs += best
         kind = np.append(kind, np.zeros(len(best), int))
@@ -279,6 +280,27 @@ def see(case, position, seed: int = 1, tries: int = 0) -> Seen:
         runs=runs,
         at=at,
     )
+
+
+def need_quiet(case, at: int) -> None:
+    """Raises `Leak` if, among records of zeros, one with an extreme reward shows more than
+    its releases: there a small change turns the advice.  Users who play another arm than
+    they are told are neighbours like all others, where the guarantee assumes nothing."""
+    if case.assumes_compliance or at + 1 >= case.rounds:
+        return
+    recorder = Recorder(case)
+    d = dimension(case.policy)
+    world = getattr(case.policy, "universe", None) or Universe()
+    x = np.zeros(d)
+    x[0] = 0.5
+    quiet = [(Played(0), np.zeros(d), 0.0)] * case.rounds
+    for arm in (0, 1):
+        low, high = (
+            [*quiet[:at], (Played(arm), x, reward), *quiet[at + 1 :]]
+            for reward in (max(world.low, -1.0), min(world.high, 1.0))
+        )
+        base = recorder.play(low, seed=1)
+        compare(recorder.play(high, seed=1, script=base), base, at)
 
 
 def numbers_of(run) -> np.ndarray:

@@ -16,10 +16,18 @@ import numpy as np
 from scipy import linalg
 from scipy import stats as sps
 
+from companion.core import Optimiser
 from companion.stats import lower_end, upper_end
 from evidence.attacks import audit
 from evidence.measure import recording
-from evidence.measure.neighbours import Seen, farthest, filler, positions, see
+from evidence.measure.neighbours import (
+    Seen,
+    farthest,
+    filler,
+    need_quiet,
+    positions,
+    see,
+)
 from evidence.measure.recording import (
     ADDED,
     LONG,
@@ -153,6 +161,8 @@ def by_law(case, laws, tries: int = 0) -> Measured:
     found = []
     kept = {}
     for i, at in enumerate(positions(case)):
+        if case.rounds <= 4 * LONG and not isinstance(case.policy, Optimiser):
+            need_quiet(case, at[0])
         several = [see(case, at, seed, tries if i == 0 else 0) for seed in seeds]
         far = [s.distances() for s in several]
         releases = max(s.releases() for s in several)

@@ -302,6 +302,10 @@ class Wish(int):
     """The row in which a user's context stands alone, so that advice may vary."""
 
 
+class Played(int):
+    """The arm that a user plays, whatever she was advised."""
+
+
 def has_contexts(policy) -> bool:
     """Whether a record has a context; without one, arms are public."""
     return hasattr(policy.params, "d")
@@ -516,7 +520,8 @@ class Recorder:
             X = offered(policy, record)
             arms.append(self._advice(s, X, advice, others))
             if record is not None:
-                arm = arms[-1][0] if follows else record[0]
+                advised = follows and not isinstance(record[0], Played)
+                arm = arms[-1][0] if advised else record[0]
                 x = X[arm % len(X)].copy()
                 noise = ExtremeRng(np.random.PCG64([seed, t, 1]))
                 policy.update(policy.params, s, arm, x, float(record[2]), noise)

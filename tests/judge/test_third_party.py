@@ -347,7 +347,7 @@ BROKEN = {
     "no factory": ("NOTHING", [(" -> Policy", "")]),
     "nothing said of what is shown": (
         "BOUNDED ONLY",
-        [(", releases=(" + DECLARED + ",)", "")],
+        [(",\n                  releases=(" + DECLARED + ",)", "")],
     ),
     "messages before a shuffler": (
         "BOUNDED ONLY",
@@ -379,11 +379,22 @@ BROKEN = {
         ],
     ),
 }
+# no law is known here that fits, or the promise is far above what is lost: what is shown
+# is counted alone, and shows less than is promised
+BOUNDED = {
+    "counts with binomial noise",  # its law is proved at budgets up to 1, here to 8
+    "eight releases by advanced composition",  # promises four times what is lost
+    "the exponential mechanism on arms",  # picks of a batch follow those before
+    "a mean's sensitivity for sums",
+    "no noise now and then",
+    "noise cut at four scales",
+}
 WORDS = {
     **{name: ("MEASURED", changes) for name, changes in SOUND.items()},
     **{name: ("REFUTED", changes) for name, changes in LEAKY.items()},
     **BROKEN,
 }
+WORDS |= {name: ("BOUNDED ONLY", WORDS[name][1]) for name in BOUNDED}
 
 
 def written(tmp_path, changes):
