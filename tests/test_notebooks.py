@@ -92,7 +92,7 @@ def judged(path):
     code = "\n".join(
         source(c) for c in read(path).notebook["cells"] if c["cell_type"] == "code"
     )
-    room = re.search(r'Page\(.*?room="(\w+)"', code)
+    room = re.search(r'Page\([^()]*(?:\([^()]*\)[^()]*)*?room="(\w+)"', code)
     opened = re.findall(r'page\.open\(\s*"([^"]+)"', code)
     assert code.count("page.open(") == len(opened), "the name is a literal"
     return room[1] if room else path.stem, opened

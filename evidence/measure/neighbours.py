@@ -283,9 +283,12 @@ def see(case, position, seed: int = 1, tries: int = 0) -> Seen:
 
 
 def need_quiet(case, at: int) -> None:
-    """Raises `Leak` if, among records of zeros, one with an extreme reward shows more than
-    its releases: there a small change turns the advice.  Users who play another arm than
-    they are told are neighbours like all others, where the guarantee assumes nothing."""
+    """Raises `Leak` if, among records of zeros, one with an extreme reward shows more
+    than its releases: there a small change turns the advice.
+
+    Users who play another arm than they are told are neighbours like all others, where
+    the guarantee assumes nothing.
+    """
     if case.assumes_compliance or at + 1 >= case.rounds:
         return
     recorder = Recorder(case)
