@@ -11,8 +11,6 @@ import ast
 import re
 from itertools import count
 
-from papermill.engines import NBClientEngine
-
 PREFIX = "application/papermill.record/text/plain"  # of what cells say to the prose
 MACROS = (
     r"$\newcommand{\R}{\mathbb{R}}\newcommand{\E}{\mathbb{E}}\newcommand{\P}{\mathbb{P}}"
@@ -24,15 +22,6 @@ LABEL = re.compile(r"^\(([\w-]+)\)=\n", re.MULTILINE)
 EQUATION = re.compile(r"^\$\$ *\(([\w-]+)\)$", re.MULTILINE)
 ROLE = re.compile(r"\{([\w:]+)\}`([^`]+)`")
 INSIDE = re.compile(r"\[([^\]]+)\]\([\w-]+\)")  # a link to a label of the book
-
-
-class Readable(NBClientEngine):
-    """Papermill's own engine, and `make_readable` after its run."""
-
-    @classmethod
-    def execute_managed_notebook(cls, nb_man, kernel_name, **options):
-        super().execute_managed_notebook(nb_man, kernel_name, **options)
-        make_readable(nb_man.nb)
 
 
 def make_readable(notebook) -> None:

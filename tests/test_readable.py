@@ -11,7 +11,7 @@ import pytest
 from papermill.engines import NBClientEngine, papermill_engines
 
 from evidence import readable
-from evidence.readable import Readable
+from evidence.engine import Readable
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKS = re.compile(

@@ -146,7 +146,7 @@ def test_an_unknown_level_is_refused_where_other_rows_are_known():
 def test_a_text_among_numbers_is_refused_with_its_row():
     table = pd.DataFrame({"age": [3, "old", 5], "drink": ["tea", "tea", "tea"]})
     with pytest.raises(
-        ValueError, match="'age' must hold finite numbers.*row 1 has 'old'"
+        ValueError, match=r"'age' must hold finite numbers.*row 1 has 'old'"
     ):
         made().contexts(table)
 

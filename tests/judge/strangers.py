@@ -217,7 +217,7 @@ LEAKY = {
     ],
     "exact pulls, private contexts": [
         ("    message: np.ndarray\n", "    message: np.ndarray\n    pulls: np.ndarray\n"),
-        ("np.zeros(p.d), np.zeros(p.d))", "np.zeros(p.d), np.zeros(p.d), np.zeros(1000))"),
+        ("np.zeros(p.d), np.zeros(p.d))", "np.zeros(p.d), np.zeros(p.d), np.zeros(999))"),
         ("    s.t[0] += 1.0\n", "    s.t[0] += 1.0\n    s.pulls[arm] += 1.0\n"),
     ],
     "noise on the first coordinate alone": [(NOISE, f"(i == 0) * {NOISE}")],
