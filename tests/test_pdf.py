@@ -48,7 +48,7 @@ def test_no_page_is_empty_and_words_figures_and_evidence_are_there(papers, smoke
     assert len(titles) > 3
     assert [t for t in titles if t not in text] == []
     assert "every arm takes every step" in text  # the caption of a figure
-    assert "The rule rejects" in text  # a column of the evidence of a claim
+    assert "claims of the paper" in text  # the table of verdicts
     lines, open_code = (
         {
             line.strip()
