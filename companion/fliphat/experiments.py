@@ -1,7 +1,7 @@
 """Drivers of the chapter's figures, and theory's closed forms.
 
 Source: the FLIPHAT paper, section 6 (settings), appendix C (lower bound), Theorem 4.1
-(N-IHT), Lemma D.1 (peeling).
+(N-IHT).
 """
 
 from __future__ import annotations
@@ -76,16 +76,18 @@ def private_variants(
 # Drivers
 
 
-def final_regrets(settings, epsilons, T: int, seeds):
+def final_regrets(settings, epsilons, T: int, seeds, *, noise: float = 1.0):
     """{epsilon: regret after T rounds of the published algorithm, (n_reps,
     len(settings))}.
 
     settings: {name: (environment, options of `as_published`)}; each has streams of its
-    own, named after it.  Raises ValueError as `simulate_one_step`.
+    own, named after it.  noise: the share of the published noise that is drawn, above 0
+    (that of epsilon / noise).  Raises ValueError as `simulate_one_step`.
     """
+    noise = need_positive("noise", noise)
     final = []
     for name, (env, options) in settings.items():
-        policies = [as_published(e, env.d, T, **options) for e in epsilons]
+        policies = [as_published(e / noise, env.d, T, **options) for e in epsilons]
         policies = [p.renamed(f"{p.name}, {name}") for p in policies]
         final.append(simulate_one_step(env, policies, T, seeds, grid=[T]).final)
     by_policy = np.stack(final, axis=2).swapaxes(0, 1)
@@ -162,18 +164,7 @@ def niht_errors(
     return errors
 
 
-def doubling_budget(epsilons, regret: np.ndarray) -> float:
-    """Logarithm of the epsilon at which mean regret (n_reps, len(epsilons) + 1) comes
-    down to twice its last column, that without noise: linear in the logarithms, within
-    the range of epsilons.
-    """
-    y = np.log(regret.mean(axis=0))
-    at = np.log(epsilons)
-    excess = np.minimum.accumulate(y[:-1] - y[-1] - np.log(2.0))
-    return float(np.interp(0.0, excess[::-1], at[::-1]))
-
-
-# Exact loss of the sign attack (`fliphat.sign_attack`)
+# Exact loss of signs that are released with noise
 
 
 def epsilon_of_signs(u: float, count: int, delta: float) -> float:
@@ -190,22 +181,6 @@ def epsilon_of_signs(u: float, count: int, delta: float) -> float:
     if excess(0.0) <= 0.0:
         return 0.0
     return float(brentq(excess, 0.0, loss[-1]))
-
-
-def sign_epsilon(policy, delta: float) -> float:
-    """Exact epsilon at delta of the signs that `sign_attack` counts: those of `sparsity`
-    independent values +-Delta/2 with Laplace(xi) noise, Delta the sensitivity; one step
-    only.
-    """
-    p = policy.params
-    delta = need_probability("delta", delta)
-    if p.iterations[-1] != 1:
-        raise ValueError(f"policy must take one step; got {p.iterations[-1]}")
-    n = algorithm.rows_in_release(p.T, p.forget)[-1]
-    context = min(p.row_clip, p.gradient_clip)
-    residual = min(p.reward_clip[-1], p.residual_clip)
-    half = 2 * p.eta * context * residual / n
-    return epsilon_of_signs(half / p.xi_first[-1], p.sparsity, delta)
 
 
 # What the printed noise of several steps guarantees
@@ -300,29 +275,3 @@ def zcdp_root(epsilon: float, delta: float) -> float:
     t = np.roots([0.25, 0.0, np.sqrt(np.log(1 / delta)), -5.0, -epsilon])
     positive = (np.abs(t.imag) < 1e-9) & (t.real > 0)
     return float(t[positive].real.max() ** 4)
-
-
-def peeling_error(rng: np.random.Generator, d: int) -> float:
-    """Error of peeling in Lemma D.1, as a share of its bound at the c that makes it
-    smallest, for one random vector v, rival and noise in dimension d >= 3.
-    """
-    size = rng.integers(2, d + 1)
-    sparsity = rng.integers(1, size)
-    rival_size = rng.integers(1, sparsity + 1)
-    v = np.zeros(d)
-    rival = np.zeros(d)
-    v[rng.choice(d, size, replace=False)] = rng.standard_normal(size)
-    largest = np.argsort(-np.abs(v))[:rival_size]
-    rival[largest] = v[largest] + rng.exponential(0.3) * rng.standard_normal(rival_size)
-    noise = rng.laplace(0, rng.exponential(0.5), (sparsity, d))
-    picks = []
-    for row in noise:
-        scores = np.abs(v) + row
-        scores[picks] = -np.inf
-        picks.append(int(scores.argmax()))
-    kept = np.zeros(d)
-    kept[picks] = v[picks]
-    a = (size - sparsity) / (size - rival_size) * ((rival - v) ** 2).sum()
-    b = 4 * (np.abs(noise).max(axis=1) ** 2).sum()
-    # min over c of (1+1/c)a+(1+c)b
-    return ((kept - v) ** 2).sum() / (np.sqrt(a) + np.sqrt(b)) ** 2
