@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 
-from companion.core import Policy
 from companion.fliphat.fliphat import fliphat, residual_fliphat
 from evidence.attacks.audit import Attack, instances, playing, runs_of
 
@@ -29,9 +28,8 @@ def neighbouring_inputs(policy):
     R = np.zeros((rounds, 2))
     X[user] = min(p.row_clip, p.gradient_clip, OUTLIER)
     R[user] = min(p.reward_clip[-1], p.residual_clip, OUTLIER)
-    for j in range(p.d):
-        X[first - 1 + 2 * j, 0, j] = 1.0  # e_j or 0
-        X[first + 2 * j, 1, j] = 1.0  # 0 or e_j
+    X[first - 1 :: 2, 0] = np.eye(p.d)  # e_j or 0
+    X[first::2, 1] = np.eye(p.d)  # 0 or e_j
     return (X, R), (X.copy(), -R), user
 
 
@@ -42,7 +40,7 @@ def count_signs(d, actions):
     return (advice[:, 1::2] == 1).sum(axis=1) - (advice[:, 0::2] == 1).sum(axis=1)
 
 
-def sign_attack(policy: Policy) -> Attack:
+def sign_attack(policy):
     """Counts positive minus negative signs of the last release that the actions of others
     show.
 
@@ -59,33 +57,18 @@ def sign_attack(policy: Policy) -> Attack:
     )
 
 
-def log_likelihood_ratio(unit, scale, theta):
-    """That of releases theta (n, 2): the noisy larger of (3, 1) units, or of (1, 3)."""
-    first = np.abs(theta[:, 0]) > 0.0
-    gap = 2 * unit / scale
-    # log of twice the chance that Laplace noise turns the order
-    wrong = np.log1p(gap / 2) - gap
-    z = theta.sum(axis=1)
-    value = (np.abs(z - unit) - np.abs(z - 3 * unit)) / scale
-    return np.where(first, 1.0, -1.0) * (np.log(2 - np.exp(wrong)) - wrong + value)
+def difference(theta):
+    """First less second coordinate of releases theta (n, 2)."""
+    return theta[:, 0] - theta[:, 1]
 
 
-def picked_coordinate(actions):
-    """1 where the first coordinate of the estimate is not zero, -1 where the second is,
-    (n,)."""
-    advice = actions[:, -4:]
-    return advice[:, :2].sum(axis=1) - advice[:, 2:].sum(axis=1)
-
-
-def pick_attacks(policy):
-    """Of a policy that keeps one of two coordinates, by one step: on what the last
-    release shows, and on what the actions of others say of which coordinate it kept.
+def pick_attack(policy):
+    """On the last release of a policy that keeps one of two coordinates, by one step.
 
     Two users have x = x_max (1, 1), the last one x_max (1, -1); all have the largest
     reward, the last one for the neighbour its opposite.  Both coordinates move by their
     whole sensitivity, in opposite directions, so that pick and value show it.
     """
-    p = policy.params
     a, b, last = neighbouring_inputs(policy)
     x = a[0][last, 0, 0]
     reward = a[1][last, 0]
@@ -93,39 +76,26 @@ def pick_attacks(policy):
         X[last - 2 : last + 1] = x
         X[last, :, 1] = -x
         R[last - 2 : last] = reward
-    n = last + 1
-    if p.forget:
-        n = 1 << (len(p.iterations) - 1)
-    unit = 2 * p.eta * x * reward / n
     estimates = runs_of(policy, lambda s: s.theta_hat)
 
     def released(data, rng, n):
         return estimates(data, rng, n, [last + 1])[1][:, 0]
 
-    on_release = Attack(
+    return Attack(
         mechanism=released,
         a=a,
         b=b,
-        statistic=partial(log_likelihood_ratio, unit, p.xi_first[-1]),
+        statistic=difference,
         sees="releases",
         runs=False,
     )
-    on_actions = Attack(
-        mechanism=playing(policy, user=last),
-        a=a,
-        b=b,
-        statistic=picked_coordinate,
-        sees="actions",
-        note="the values",
-    )
-    return on_release, on_actions
 
 
-def attacks(policy: Policy):
-    """`Attack`s on the last release, the strongest first."""
+def attacks(policy):
+    """The `Attack` on the last release."""
     p = policy.params
     if (p.d, p.sparsity, p.iterations[-1]) == (2, 1, 1):
-        return pick_attacks(policy)
+        return (pick_attack(policy),)
     return (sign_attack(policy),)
 
 
@@ -151,10 +121,11 @@ def attack_instances():
 
 def residual_attack_instances():
     """The residual variant at epsilon = 4."""
-    policy = residual_fliphat(
-        2, 12, sparsity=1, epsilon=4.0, delta=0.1, iterations=1, min_rows=4
+    return (
+        residual_fliphat(
+            2, 12, sparsity=1, epsilon=4.0, delta=0.1, iterations=1, min_rows=4
+        ),
     )
-    return (policy,)
 
 
 def audit_instances():
@@ -170,12 +141,10 @@ def audit_instances():
         iteration_rate=1.5,
     )
     printed = make(calibration="paper", noise=10.0, clip_contexts=True)
-    unclipped = make(calibration="paper", noise=10.0)
+    # of the printed noise, a step is charged as the worst
     return (
         *instances(make(), rounds=7),
-        # a step is charged as the worst
         *instances(printed, rounds=7, bound_is_tight=False),
-        *instances(unclipped, rounds=7),
     )
 
 
@@ -185,6 +154,5 @@ def residual_audit_instances():
         residual_fliphat, d=3, T=8, sparsity=2, epsilon=1.0, delta=0.01, min_rows=0
     )
     warm = make(iterations=2, warm_start=True)
-    kept = make(iterations=1, forget=False)
     both = make(iterations=2, warm_start=True, forget=False, l1_radius=2.0)
-    return instances(warm, kept, both, rounds=7)
+    return instances(warm, both, rounds=7)
