@@ -35,7 +35,6 @@ class State(NamedTuple):
     active: np.ndarray  # (1,) coordinates that were ever active
     theta_hat: np.ndarray  # (d,)
     X: np.ndarray  # (T, d) contexts of the chosen arms
-    y: np.ndarray  # (T,)
     c: np.ndarray  # (d,) X'y
     # (d, d) row i: X'X of the i-th coordinate that became active, as `seen` says
     G: np.ndarray
@@ -54,7 +53,6 @@ def init(p):
         active=np.zeros(1, np.int64),
         theta_hat=np.zeros(p.d),
         X=np.zeros((p.T, p.d)),
-        y=np.zeros(p.T),
         c=np.zeros(p.d),
         G=np.zeros((p.d, p.d)),
         index=np.zeros(p.d, np.int64),
@@ -130,7 +128,6 @@ def select(p, s, X, rng):
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     copy(x, s.X[s.t[0]])
-    s.y[s.t[0]] = r
     axpy(r, x, s.c)
     s.t[0] += 1
     if s.t[0] % p.every == 0:

@@ -190,8 +190,6 @@ def gaussian_statistics(rng: np.random.Generator, n: int, beta, noise: float):
     They are a (d + 1)-dimensional Wishart matrix, drawn by its Cholesky factor (Bartlett
     1933).
     """
-    beta = need_array("beta", beta, ("d",))
-    noise = need_float("noise", noise, 0.0)
     d = len(beta)
     n = need_int("n", n, d + 1)
     A = np.tril(rng.standard_normal((d + 1, d + 1)), -1)

@@ -36,12 +36,11 @@ def as_published(
 
     options: all else that `fliphat` takes.
     """
-    b_max = np.abs(signal).sum()
     policy = fliphat(
         d,
         T,
         epsilon=epsilon,
-        b_max=b_max,
+        b_max=np.abs(signal).sum(),
         calibration=calibration,
         **options,
     )
@@ -64,9 +63,10 @@ def private_variants(
     truth.
     """
     options = {"sparsity": sparsity, "epsilon": epsilon, "delta": delta}
-    residual = partial(residual_fliphat, d, T, l1_radius=np.abs(signal).sum(), **options)
+    radius = np.abs(signal).sum()
+    residual = partial(residual_fliphat, d, T, l1_radius=radius, **options)
     return {
-        "corrected": fliphat(d, T, b_max=np.abs(signal).sum(), **options),
+        "corrected": fliphat(d, T, b_max=radius, **options),
         "one step": residual(iterations=1),
         "warm start": residual(iterations=1, warm_start=True),
         "three steps": residual(iterations=3),
@@ -128,36 +128,32 @@ def niht_errors(
     ValueError on anything else.
     """
     truth = need_array("truth", truth, ("d",))
-    eta = need_positive("eta", eta)
-    iterations = need_int("iterations", iterations, 1)
-    sparsity = need_int("sparsity", sparsity, 1, len(truth))
     seeds = need_seeds(seeds)
-    multipliers = [
-        algorithm.noise_multiplier(sparsity * iterations, e, delta) for e in epsilons
-    ]
-    d = len(truth)
     radius = np.abs(truth).sum()
-    unclipped = np.array([np.inf])
-    errors = np.empty((len(seeds), len(multipliers), len(ns)))
-    steps = np.array([iterations])
+    problems = []
+    for epsilon in epsilons:
+        policy = residual_fliphat(
+            len(truth),
+            2,  # rounds: one release, on one row
+            sparsity=sparsity,
+            epsilon=epsilon,
+            delta=delta,
+            x_clip=3.0,
+            residual_clip=6.0 + 3.0 * radius,
+            l1_radius=radius,
+            eta=eta,
+            iterations=iterations,
+            min_rows=1,
+        )
+        problems.append(policy.params)
+    errors = np.empty((len(seeds), len(problems), len(ns)))
     for r, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)
         for i, n in enumerate(ns):
             G, c = gaussian_statistics(rng, n, truth, 1.0)
-            sensitivity = algorithm.gradient_sensitivity(n, eta, 3.0, 6.0 + 3.0 * radius)
-            for j, multiplier in enumerate(multipliers):
-                xi = np.array([sensitivity * multiplier])
-                p = algorithm.Params(
-                    d=d,
-                    T=2,
-                    sparsity=sparsity,
-                    eta=eta,
-                    l1_radius=radius,
-                    iterations=steps,
-                    reward_clip=unclipped,
-                    xi_first=xi,
-                    xi_rest=xi,
-                )
+            for j, p in enumerate(problems):
+                xi = p.xi_first / n  # n rows: the sensitivity is one n-th
+                p = p._replace(xi_first=xi, xi_rest=xi)
                 s = algorithm.init(p, 0)
                 niht_from_gram(p, s, G, c, n, rng)
                 errors[r, j, i] = ((s.theta_hat - truth) ** 2).sum()
@@ -203,14 +199,9 @@ def printed_epsilon(
     of Algorithm 3 with the budget (epsilon, delta) divided by steps.  A replaced row;
     steps >= 1.
     """
-    x_max = need_positive("x_max", x_max)
-    factor = need_positive("factor", factor)
     multiplier = algorithm.paper_multiplier(sparsity, epsilon, delta, steps)
-    return algorithm.composition_epsilon(
-        delta,
-        sparsity * steps,
-        factor * x_max / multiplier,
-    )
+    ratio = factor * x_max / multiplier
+    return algorithm.composition_epsilon(delta, sparsity * steps, ratio)
 
 
 def enough_steps(epsilon: float, *, most: int = 1000, **setting) -> int:
@@ -241,8 +232,8 @@ def random_regret(env, T: int) -> float:
 
 
 def one_step_fixed_point(env, sparsity: int):
-    """(theta, last change, regret per round there) of one step from zero per episode,
-    without noise and with ever more rows.
+    """(theta, regret per round there) of one step from zero per episode, without noise
+    and with ever more rows.
 
     The map sends theta to the `sparsity` largest entries of E[x x'beta] under greedy play
     for theta; it is iterated from beta 100 times.  The moments are our own (the chapter's
@@ -257,13 +248,11 @@ def one_step_fixed_point(env, sparsity: int):
         slope = theta @ cov @ env.beta / (theta @ cov @ theta)
         moment = cov @ env.beta + (second - 1) * slope * (cov @ theta)
         largest = np.argsort(-np.abs(moment))[:sparsity]
-        before = theta
         theta = np.zeros(env.d)
         theta[largest] = moment[largest]
-    change = np.abs(theta - before).max()
     best = np.sqrt(env.beta @ cov @ env.beta)
     played = theta @ cov @ env.beta / np.sqrt(theta @ cov @ theta)
-    return theta, change, first * (best - played)
+    return theta, first * (best - played)
 
 
 def zcdp_root(epsilon: float, delta: float) -> float:

@@ -190,10 +190,9 @@ def corrected_scales(n, *, sparsity, epsilon, delta, eta, x_max, b_max, R, itera
     `gradient_sensitivity` at this bound times the multiplier of exact composition of all
     picks of a release.
     """
-    steps = [max(int(m), 1) for m in iterations]
-    multipliers = np.array(
-        [noise_multiplier(sparsity * m, epsilon, delta) for m in steps]
-    )
+    multipliers = []
+    for m in np.maximum(iterations, 1):
+        multipliers.append(noise_multiplier(sparsity * m, epsilon, delta))
     first = gradient_sensitivity(n, eta, x_max, R)
     rest = gradient_sensitivity(n, eta, x_max, R + x_max * b_max)
     return first * multipliers, rest * multipliers
@@ -205,8 +204,9 @@ def printed_scales(n, *, sparsity, epsilon, delta, eta, x_max, b_max, R, iterati
     The scale is eta (R + x_max b_max)/n times the multiplier of Algorithm 3, with the
     budget split over the steps; arguments and sensitivities as in `corrected_scales`.
     """
-    steps = [max(int(m), 1) for m in iterations]
-    multipliers = np.array([paper_multiplier(sparsity, epsilon, delta, m) for m in steps])
+    multipliers = []
+    for m in np.maximum(iterations, 1):
+        multipliers.append(paper_multiplier(sparsity, epsilon, delta, m))
     xi = eta * (R + x_max * b_max) / n * multipliers  # line 7
     worst = 0.0
     for i, m in enumerate(iterations):
