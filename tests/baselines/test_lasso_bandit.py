@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from companion.baselines.lasso_bandit import lasso_bandit, level
+from companion.baselines.lasso_bandit import lasso, lasso_bandit, level
+from companion.kernels.linalg import SWEEPS
 
 
 def fitted(n, d, penalty, every=1, seed=1):
@@ -43,22 +44,31 @@ def test_arms_are_random_before_the_first_fit_and_greedy_between_fits():
     assert np.array_equal(later, (X[:49] @ theta).argmax(axis=1))
 
 
-def test_defaults_by_their_formulas():
-    """alpha_t = 2 sqrt((4 log t + 2 log d)/t): at t = d = 16 it is 2 sqrt(6
-    log(16)/16)."""
+def test_the_penalty_and_the_other_defaults():
+    """At t = 4 and d = 16 the level is 2 sqrt((8 log 2 + 8 log 2)/4) = 4 sqrt(log 2)."""
     p = lasso_bandit(16, 100).params
-    assert level(p, 16) == pytest.approx(2.0393341, rel=1e-7)
+    assert level(p, 4) == pytest.approx(4.0 * np.sqrt(np.log(2.0)))
     assert (p.penalty, p.every, p.tolerance) == (1.0, 1, 1e-8)
-
-
-def test_the_penalty_counts_rounds_and_dimensions_apart():
-    """t = 4 and d = 16: 2 sqrt((8 log 2 + 8 log 2)/4) = 4 sqrt(log 2)."""
-    assert level(lasso_bandit(16, 100).params, 4) == pytest.approx(
-        4.0 * np.sqrt(np.log(2.0))
-    )
 
 
 def test_the_first_arm_wins_ties():
     policy, state, *_ = fitted(20, 6, 0.1)
     X = np.tile([1.0, 0.0, 0.0, -1.0, 0.0, 0.0], (3, 1))
     assert policy.select(policy.params, state, X, np.random.default_rng(0)) == 0
+
+
+def test_a_fit_counts_as_capped_if_any_of_its_descents_was():
+    """Columns 0 and 1 have the product 1 - u: a descent needs about 1.15 times as many
+    sweeps as it may take.  Then column 2 joins, and a second descent converges."""
+    policy = lasso_bandit(3, 3, penalty=1e-12)
+    state = policy.init(policy.params)
+    u = 5.0 / SWEEPS
+    state.X[:] = np.eye(3)
+    state.X[:2, 1] = 1.0 - u, np.sqrt(2 * u - u * u)
+    state.c[:] = state.X.T @ state.X @ np.ones(3)
+    state.t[0] = 3
+    state.active[0] = 2
+    state.index[:2] = state.place[:2] = 0, 1
+    lasso(policy.params, state)
+    assert state.theta_hat == pytest.approx(np.ones(3), abs=1e-4)
+    assert (state.active[0], state.capped[0]) == (3, 1)
