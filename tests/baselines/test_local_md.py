@@ -87,6 +87,7 @@ def test_gradients_are_clipped_by_the_corrected_noise_alone():
     X = np.eye(2)
     Y = np.array([0.5, -0.5])
     rows = np.arange(2)
+    rng = np.random.default_rng(0)
     for calibration, at, first in (
         ("paper", 50.0, 99.0),
         ("paper", -50.0, -101.0),
@@ -101,7 +102,7 @@ def test_gradients_are_clipped_by_the_corrected_noise_alone():
             **OPTIONS,
         ).params
         out = np.empty(2)
-        md.release(p, 0, np.array([at, 0.0]), X, Y, rows, None, out)
+        md.release(p, 0, np.array([at, 0.0]), X, Y, rows, rng, out)
         assert out == pytest.approx([first / 2, 1.0 / 2], rel=1e-12)
 
 

@@ -258,15 +258,17 @@ def test_estimates_and_drifts_are_those_of_the_definition(
         "radius": 2.0,
     }
     policy = sco_bandit(3, 2, 3000, epsilon=np.inf, **keys)
-    found = ex.estimates(world, policy, 3000, [1], [50, 400])
-    error, dropped = ex.drifts(world, policy, 3000, [1], [50, 400])
-    X, R, mu = next(world.blocks(3000, stream(1, "environment")))
+    seeds = repetitions(1, 2)
+    seed = seeds[0]
+    found = ex.estimates(world, policy, 3000, seeds, [50, 400])
+    error, dropped = ex.drifts(world, policy, 3000, seeds, [50, 400])
+    X, R, mu = next(world.blocks(3000, stream(seed, "environment")))
     true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
-    _, s = played(policy, X[:400], R[:400], stream(1, policy.name))
+    _, s = played(policy, X[:400], R[:400], stream(seed, policy.name))
     now = s.arms.theta
     met = s.arms.old
     assert found[0, 1] == pytest.approx((np.abs(now - true).sum(axis=1) ** 2).max())
-    blocks = world.blocks(4000, stream(1, "fresh contexts"))
+    blocks = world.blocks(4000, stream(seed, "fresh contexts"))
     fresh = np.concatenate([X[:, 0] for X, *_ in blocks])
     before = (fresh @ met.T).argmax(axis=1)
     turned = fresh[before != (fresh @ now.T).argmax(axis=1)]
