@@ -174,6 +174,13 @@ def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
             assert world.excess(out[-1]) == excess
 
 
+def test_noisy_sgds_that_differ_in_more_than_their_noise_are_refused():
+    world = regression(np.inf, flat(3, np.inf))
+    made = [noisy_sgd(3, 12, epsilon=2.0, p=p) for p in (np.inf, 2.0)]
+    with pytest.raises(ValueError, match="optimisers must be NoisySGD for p = inf"):
+        ex.noisy_sgds(world, made, 12, [1])
+
+
 # The released program.
 
 
