@@ -423,7 +423,7 @@ def program_noise(rng, exponent, sigma, out):
 
 @jit
 def program_outputs(rng, p, g, out):
-    """`streaming.node_outputs` with the program's noise."""
+    """`node_outputs` of the attacks with the program's noise."""
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
             program_noise(rng, p.exponent, p.sigma, out[i, k])
