@@ -216,6 +216,17 @@ def best(samples):
     return min(samples.items(), key=lambda item: item[1].mean())
 
 
+def summary(by_row):
+    """Rows of a printed table of what `table` returns: method, noise, and in every
+    setting mean and standard deviation at the best step scale."""
+    lines = {}
+    for (method, row, (n, d)), by_scale in by_row.items():
+        scale, y = best(by_scale)
+        line = lines.setdefault((method, row), {"method": method, "noise": row})
+        line[f"T = {n}, d = {d}"] = f"{y.mean():.2g} ± {y.std(ddof=1):.1g} (×{scale:g})"
+    return list(lines.values())
+
+
 def beside_printed(by_row, printed, method, row, settings, raw=False):
     """Rows of a comparison: (setting, printed mean, its standard error, our samples).
 
@@ -412,7 +423,7 @@ def program_noise(rng, exponent, sigma, out):
 
 @jit
 def program_outputs(rng, p, g, out):
-    """`streaming.node_outputs` with the program's noise."""
+    """`node_outputs` of the attacks with the program's noise."""
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
             program_noise(rng, p.exponent, p.sigma, out[i, k])

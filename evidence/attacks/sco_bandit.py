@@ -36,14 +36,19 @@ def attacks(policy):
     arm 0 after 1, 2, 4, ... rounds, all later contexts 0; and the arms of the others."""
     p = policy.params
     x = np.eye(p.d)[0]
-    a = (x, p.learner.high)
-    b = (x, p.learner.low)
 
     def records(t):
         return t + 1.0  # what is shown is a mean of so many
 
-    shown = audit.runs_of(policy, lambda s: s.arms.gradient[0])
-    sums = audit.on_first_nodes(policy, a, b, shown, -x, K=p.K, weights=records)
+    sums = audit.on_first_nodes(
+        policy,
+        a=(x, p.learner.high),
+        b=(x, p.learner.low),
+        several=audit.runs_of(policy, lambda s: s.arms.gradient[0]),
+        move=-x,
+        K=p.K,
+        weights=records,
+    )
     return sums, on_later_users(policy)
 
 

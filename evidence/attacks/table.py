@@ -1,12 +1,10 @@
 """Which attacks and instances belong to which algorithm: one row per factory."""
 
 from evidence.attacks import (
+    baselines,
     fliphat,
     joint_glm,
-    local_md,
     lplr,
-    noisy_sfw,
-    noisy_sgd,
     online_linucb,
     private_linucb,
     sco_bandit,
@@ -82,7 +80,7 @@ TABLE = {
         measured=ssp.audit_instances,
     ),
     "streaming_fw": AuditSpec(
-        attacks=streaming_sco.sum_attacks,
+        attacks=streaming_sco.on_nodes,
         attack_instances=streaming_sco.sum_attack_instances,
         measured=streaming_sco.measured_sums,
     ),
@@ -92,19 +90,19 @@ TABLE = {
         measured=streaming_sco.measured_choices,
     ),
     "noisy_sfw": AuditSpec(
-        attacks=noisy_sfw.attacks,
-        attack_instances=noisy_sfw.attack_instances,
-        measured=noisy_sfw.measured,
+        attacks=baselines.sfw_attacks,
+        attack_instances=baselines.sfw_attack_instances,
+        measured=baselines.sfw_measured,
     ),
     "noisy_sgd": AuditSpec(
-        attacks=noisy_sgd.attacks,
-        attack_instances=noisy_sgd.attack_instances,
-        measured=noisy_sgd.measured,
+        attacks=baselines.sgd_attacks,
+        attack_instances=baselines.sgd_attack_instances,
+        measured=baselines.sgd_measured,
     ),
     "local_md": AuditSpec(
-        attacks=local_md.attacks,
-        attack_instances=local_md.attack_instances,
-        measured=local_md.measured,
+        attacks=baselines.md_attacks,
+        attack_instances=baselines.md_attack_instances,
+        measured=baselines.md_measured,
     ),
 }
 

@@ -37,28 +37,24 @@ def test_the_mirror_step_is_the_minimiser(p, radius):
 
 def test_without_noise_it_learns():
     X, Y = records(1000)
-    o = md.local_md(
-        3,
-        1000,
-        epsilon=np.inf,
-        step_scale=100.0,
-        calibration="paper",
+    keys = {
+        "step_scale": 100.0,
+        "calibration": "paper",
         **OPTIONS,
-    )
+    }
+    o = md.local_md(3, 1000, epsilon=np.inf, **keys)
     assert ((learn(o, X, Y, seed=0)[0][-1] - 0.8) ** 2).sum() < 0.02
 
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 @pytest.mark.parametrize("calibration", ["paper", "corrected"])
 def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
-    o = md.local_md(
-        3,
-        1000,
-        epsilon=1.0,
+    keys = {
+        "calibration": calibration,
+        "step_scale": scale,
         **OPTIONS,
-        calibration=calibration,
-        step_scale=scale,
-    )
+    }
+    o = md.local_md(3, 1000, epsilon=1.0, **keys)
     p = o.params
     rng = np.random.default_rng(0)
     ratios = []
@@ -75,9 +71,8 @@ def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
                 at = 0
             uses[order[at : at + b]] += 1
             at += b
-        ratios.append(
-            2 * longest[i] * 3 ** (1 / 6) * math.sqrt(uses.max()) / (b * p.sigma[i])
-        )
+        moved = 2 * longest[i] * 3 ** (1 / 6) * math.sqrt(uses.max()) / b
+        ratios.append(moved / p.sigma[i])
     assert len(ratios) > 3
     rebuilt = pr.gaussian_epsilon(o.guarantee.delta, 1.0, max(ratios))
     assert o.guarantee.epsilon == pytest.approx(rebuilt, rel=1e-9)
@@ -89,27 +84,26 @@ def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
 def test_gradients_are_clipped_by_the_corrected_noise_alone():
     """At theta = (50, 0), x = e_1: 2 (50 - 0.5) = 99 against L = 6.4; the mean with a
     small one."""
-    X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    X = np.eye(2)
     Y = np.array([0.5, -0.5])
-    far = np.array([50.0, 0.0])
-    for calibration, up, down in (
-        ("paper", 99.0, -101.0),
-        ("corrected", 6.4, -6.4),
+    rows = np.arange(2)
+    rng = np.random.default_rng(0)
+    for calibration, at, first in (
+        ("paper", 50.0, 99.0),
+        ("paper", -50.0, -101.0),
+        ("corrected", 50.0, 6.4),
+        ("corrected", -50.0, -6.4),
     ):
-        p = md.local_md(2, 400, epsilon=np.inf, **OPTIONS, calibration=calibration).params
-        for theta, first in ((far, up), (-far, down)):
-            out = np.empty(2)
-            md.release(
-                p,
-                0,
-                theta,
-                X,
-                Y,
-                np.arange(2),
-                np.random.default_rng(0),
-                out,
-            )
-            assert out == pytest.approx([first / 2, 1.0 / 2], rel=1e-12)
+        p = md.local_md(
+            2,
+            400,
+            epsilon=np.inf,
+            calibration=calibration,
+            **OPTIONS,
+        ).params
+        out = np.empty(2)
+        md.release(p, 0, np.array([at, 0.0]), X, Y, rows, rng, out)
+        assert out == pytest.approx([first / 2, 1.0 / 2], rel=1e-12)
 
 
 def test_every_phase_has_records_of_its_own():
@@ -122,14 +116,12 @@ def test_every_phase_has_records_of_its_own():
     assert len(ends) > 1
     assert ends[-1] < n
     out = learn(o, X, Y, seed=0)[0][-1]
-    for at, read in [
-        (0, True),
-        *((end, True) for end in ends[:-1]),
-        (ends[-1], False),
-    ]:
+    for at in (0, *ends):
         other = Y.copy()
         other[at] = -1.0 if Y[at] > 0.0 else 1.0
-        assert np.array_equal(learn(o, X, other, seed=0)[0][-1], out) is not read
+        unread = at == ends[-1]
+        again = learn(o, X, other, seed=0)[0][-1]
+        assert np.array_equal(again, out) == unread
 
 
 def test_constants_by_hand():
@@ -140,34 +132,38 @@ def test_constants_by_hand():
     log 100)/10; phase 2:
     epsilon 1/2, n = 100, b = 7, T = 204; steps fall by 16, radii are 2 L eta n/2.
     """
-    p = md.local_md(
-        7,
-        400,
-        epsilon=2.0,
-        delta=0.01,
-        **OPTIONS,
-        calibration="paper",
-    ).params
-    two = [field[:2].tolist() for field in (p.records, p.batch, p.steps)]
-    assert two == [[200, 100], [10, 7], [400, 204]]
-    assert p.eta[:2] == pytest.approx([0.0441942 / 16, 0.0441942 / 256], rel=1e-5)
-    assert p.radius[:2] == pytest.approx(
-        [6.4 * p.eta[0] * 200, 6.4 * p.eta[1] * 100],
-        rel=1e-12,
-    )
-    assert p.sigma[:2] == pytest.approx([189.9558, 542.7308], rel=1e-5)
+    two = slice(0, 2)
+    keys = {"delta": 0.01, **OPTIONS}
+    p = md.local_md(7, 400, epsilon=2.0, calibration="paper", **keys).params
+    assert p.records[two].tolist() == [200, 100]
+    assert p.batch[two].tolist() == [10, 7]
+    assert p.steps[two].tolist() == [400, 204]
+    eta = np.array([0.0441942 / 16, 0.0441942 / 256])
+    assert p.eta[two] == pytest.approx(eta, rel=1e-5)
+    assert p.radius[two] == pytest.approx(6.4 * eta * [200, 100], rel=1e-5)
+    assert p.sigma[two] == pytest.approx([189.9558, 542.7308], rel=1e-5)
+
+
+def test_a_small_budget_has_smaller_steps_and_larger_batches():
+    """The second term of the minimum; sqrt(7/0.05) = 11.8."""
     p = md.local_md(7, 400, epsilon=0.1, delta=0.01, **OPTIONS).params
-    # the second term
     assert p.eta[0] == pytest.approx(0.625 * 0.1 / 9.745008 / 16, rel=1e-5)
-    assert p.batch[0] == 11  # sqrt(7/0.05) = 11.8
-    # exact noise: n_1 = 500, b = 21, T = 566, so 25 passes of 23 batches; mu(1, 1/1000) =
-    # 0.388401
-    p = md.local_md(3, 1000, epsilon=1.0, **OPTIONS, step_scale=100.0).params
+    assert p.batch[0] == 11
+
+
+def test_exact_noise_by_hand():
+    """n_1 = 500, b = 21, T = 566, so 25 passes of 23 batches; mu(1, 1/1000) =
+    0.388401."""
+    p = md.local_md(3, 1000, epsilon=1.0, step_scale=100.0, **OPTIONS).params
     assert (p.batch[0], p.steps[0]) == (21, 566)
-    assert p.sigma[0] == pytest.approx(
-        12.8 * 3 ** (1 / 6) * 5 / (21 * 0.388401),
-        rel=1e-5,
-    )
-    # at n = 12, d = 60: sqrt(d/epsilon_1) = 7.7 is above n_1 = 6, so that T = 1: no phase
-    with pytest.raises(ValueError, match="n must leave a phase with two steps"):
+    sigma = 12.8 * 3 ** (1 / 6) * 5 / (21 * 0.388401)
+    assert p.sigma[0] == pytest.approx(sigma, rel=1e-5)
+
+
+def test_one_phase_at_least_must_have_two_steps():
+    """n = 12, d = 60: sqrt(d/epsilon_1) = 7.7 is above n_1 = 6, so that T = 1."""
+    with pytest.raises(
+        ValueError,
+        match="n must leave a phase with two steps",
+    ):
         md.local_md(60, 12, epsilon=2.0, delta=0.01)

@@ -48,7 +48,11 @@ def test_means_and_contexts_of_the_environment():
     assert np.abs(X).max() == 1.0
     theta = [np.linalg.lstsq(X[:, 0], mu[:, k], rcond=None)[0] for k in range(3)]
     assert np.abs(theta).sum(axis=1) == pytest.approx(np.ones(3))
-    assert [(np.abs(t) > 1e-9).sum() for t in theta] == [2, 2, 2]
+    assert [(np.abs(t) > 1e-9).sum() for t in theta] == [
+        2,
+        2,
+        2,
+    ]
     assert (R - mu).std() == pytest.approx(0.05, rel=0.2)
     _, R, mu = next(one_context(3, 6, 2, link="probit").blocks(500, rng))
     assert set(np.unique(R)) == {0.0, 1.0}
@@ -86,7 +90,14 @@ def test_risk_is_that_of_what_each_method_shows_at_each_place_of_the_grid():
         for o, risk in zip(methods, row, strict=True):
             rng = stream(seed, o.name)
             out = np.empty((n, d))
-            o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
+            o.run(
+                o.params,
+                o.init(o.params, rng),
+                X,
+                Y,
+                rng,
+                out,
+            )
             assert (risk == world.excess(out[np.array(grid) - 1])).all()
     assert found.records.tolist() == grid
     assert (found.final == found.excess[:, :, -1]).all()

@@ -42,7 +42,14 @@ def test_errors_and_risks_are_of_the_runs_that_excess_risk_makes():
         X, Y = world.records(1000, stream(seed, "environment"))
         rng = stream(seed, o.name)
         s = o.init(o.params, rng)
-        o.run(o.params, s, X[:900], Y[:900], rng, np.empty((900, 5)))
+        o.run(
+            o.params,
+            s,
+            X[:900],
+            Y[:900],
+            rng,
+            np.empty((900, 5)),
+        )
         gap = s.gradient - world.gradient(s.old, 0.2)
         assert errors[r, -1] == pytest.approx((np.abs(gap) ** 3).sum() ** (1 / 3))
 
@@ -55,53 +62,57 @@ def test_the_bound_of_the_gradient_error_by_hand():
     2 * 10/4 sqrt(2 + 2 sqrt(2 log 80) + 4 log 80) = 5 * 5.044694 = 25.223.
     """
     c = make_problem(2, 4, 2.0, 1.0, "squares", 1.0)
-    free, noisy = (
-        ex.gradient_error_bound([3], c, sigma, 1.0)[0] for sigma in (0.0, 10.0)
-    )
+    free = ex.gradient_error_bound([3], c, 0.0, 1.0)[0]
+    noisy = ex.gradient_error_bound([3], c, 10.0, 1.0)[0]
     assert free == pytest.approx(396.7436, abs=1e-3)
     assert noisy - free == pytest.approx(25.2235, abs=1e-3)
-    wider = ex.gradient_error_bound([3], c, 0.0, 4.0)[0]  # sqrt(2 e kappa) doubles
-    assert wider - free == pytest.approx(2.331644 * 12, abs=1e-4)
 
 
 # Tables 2 to 4.
 
 
 def test_rows_of_the_tables_are_what_they_say():
-    grids = {"Algorithm 1, p=1.5": [0.4, 1.0], "NoisySFW": [0.1]}
-    seeds = repetitions(1, 2)
     made = {
         r: ex.candidate("Algorithm 1", r, 5, 100, 1.5, 1.0).params for r in ex.ROWS[1:]
     }
-    sigmas = [made[r].sigma for r in ex.ROWS[1:]]
+    sigmas = [p.sigma for p in made.values()]
     assert sigmas == sorted(sigmas, reverse=True)
     assert sigmas[-1] == 0.0
     assert made["clipped at 3"].clip == 3.0
-    assert (
-        made["square root"].clip
-        == made["corrected"].clip
-        == pytest.approx(6.4 * 5 ** (1 / 6))
-    )
-    assert ex.scales("Algorithm 1", "as run", 1.5, grids) == [
+    longest = pytest.approx(6.4 * 5 ** (1 / 6))
+    assert made["square root"].clip == made["corrected"].clip == longest
+    weak = ex.candidate("NoisySGD", "as run", 5, 100, np.inf, 1.0).params
+    fair = ex.candidate("NoisySGD", "as printed", 5, 100, np.inf, 1.0).params
+    assert (weak.radius, fair.radius) == (1.0, 2.0)
+    assert weak.sigma / fair.sigma == pytest.approx(4.0 / 6.4)
+
+
+GRIDS = {
+    "Algorithm 1, p=1.5": [0.4, 1.0],
+    "NoisySFW": [0.1],
+}
+
+
+def test_the_published_scales_are_tried_and_for_our_own_rows_further_ones():
+    assert ex.scales("Algorithm 1", "as run", 1.5, GRIDS) == [
         0.4,
         1.0,
     ]
-    assert ex.scales("NoisySFW", "corrected", 1.5, grids) == [
+    assert ex.scales("NoisySFW", "corrected", 1.5, GRIDS) == [
         0.1,
         0.15,
         0.2,
         1.0,
     ]
-    weak, fair = (
-        ex.candidate("NoisySGD", r, 5, 100, np.inf, 1.0).params for r in ex.ROWS[:2]
-    )
-    assert (weak.radius, fair.radius) == (1.0, 2.0)
-    assert weak.sigma / fair.sigma == pytest.approx(4.0 / 6.4)
-    found = ex.table({"NoisySFW": 2}, ex.ROWS, [(64, 3)], 1.5, seeds, grids)
-    assert set(found) == {("NoisySFW", r, (64, 3)) for r in ex.ROWS if r not in ex.OURS}
-    o = ex.candidate("NoisySFW", "corrected", 3, 64, 1.5, 0.15).renamed(
-        "NoisySFW, corrected, 0.15"
-    )
+
+
+def test_a_table_has_the_risks_of_its_candidates():
+    seeds = repetitions(1, 2)
+    rows = ["corrected", "square root"]
+    found = ex.table({"NoisySFW": 2}, rows, [(64, 3)], 1.5, seeds, GRIDS)
+    assert list(found) == [("NoisySFW", "corrected", (64, 3))]
+    o = ex.candidate("NoisySFW", "corrected", 3, 64, 1.5, 0.15)
+    o = o.renamed("NoisySFW, corrected, 0.15")
     risk = excess_risk(regression(1.5, flat(3, 1.5)), [o], 64, seeds).final[:, 0]
     assert (found["NoisySFW", "corrected", (64, 3)][0.15] == risk).all()
 
@@ -116,6 +127,12 @@ def test_the_best_scale_and_who_wins():
     assert ex.best(by_scale)[0] == 1.0
     gap = ex.gaps(found, "A", "B", [(9, 1)], 0.95)["square root"][0]
     assert gap.value == pytest.approx(1.25 - 4.1)
+    line = ex.summary(found)[0]
+    assert line == {
+        "method": "A",
+        "noise": "as run",
+        "T = 9, d = 1": "1.2 ± 0.3 (×1)",
+    }
 
 
 def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
@@ -123,18 +140,22 @@ def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
     n = 12
     world = regression(np.inf, flat(3, np.inf))
     seeds = repetitions(3, 2)
-    run = {
-        "step_scale": 9.0,
-        "lipschitz": 4.0,
-        "calibration": "paper",
-    }
     kinds = (
         {"radius": 0.3, "step_scale": 6.0},
         {"radius": 2.0, "step_scale": 90.0},
-        run,
+        {
+            "step_scale": 9.0,
+            "lipschitz": 4.0,
+            "calibration": "paper",
+        },
+        {"step_scale": 9.0, "epsilon": np.inf},
     )
-    made = [noisy_sgd(3, n, epsilon=2.0, delta=1e-2, label_bound=1.2, **k) for k in kinds]
-    made.append(noisy_sgd(3, n, epsilon=np.inf, step_scale=9.0, label_bound=1.2))
+    keys = {
+        "epsilon": 2.0,
+        "delta": 1e-2,
+        "label_bound": 1.2,
+    }
+    made = [noisy_sgd(3, n, **keys | kind) for kind in kinds]
     together = ex.noisy_sgds(world, made, n, seeds)
     assert len(np.unique(together)) == together.size
     for seed, row in zip(seeds, together, strict=True):
@@ -142,18 +163,22 @@ def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
         for o, excess in zip(made, row, strict=True):
             rng = stream(seed, "NoisySGD")
             out = np.zeros((n, 3))
-            o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
+            o.run(
+                o.params,
+                o.init(o.params, rng),
+                X,
+                Y,
+                rng,
+                out,
+            )
             assert world.excess(out[-1]) == excess
-    with pytest.raises(
-        ValueError,
-        match=r"optimisers must be NoisySGD for p = inf.*got",
-    ):
-        ex.noisy_sgds(
-            world,
-            [made[0], noisy_sgd(3, n, epsilon=2.0, p=2.0)],
-            n,
-            seeds,
-        )
+
+
+def test_noisy_sgds_that_differ_in_more_than_their_noise_are_refused():
+    world = regression(np.inf, flat(3, np.inf))
+    made = [noisy_sgd(3, 12, epsilon=2.0, p=p) for p in (np.inf, 2.0)]
+    with pytest.raises(ValueError, match="optimisers must be NoisySGD for p = inf"):
+        ex.noisy_sgds(world, made, 12, [1])
 
 
 # The released program.
@@ -200,10 +225,8 @@ def test_the_programs_constants_by_hand():
     )
     assert ex.misprinted(1.5, 2)[1] == pytest.approx(-2.267353, abs=1e-6)
     assert ex.misprinted(np.inf, 10) == (2.0, 1.0)
-    assert ex.program_tree(10, 2000, **keys).params.sigma == pytest.approx(
-        1219.51,
-        abs=0.01,
-    )
+    made = ex.program_tree(10, 2000, **keys).params
+    assert made.sigma == pytest.approx(1219.51, abs=0.01)
     made = ex.program_sfw(10, 2000, step_scale=1.0, **keys).params
     assert made.sigma_first == pytest.approx(0.0441113, rel=1e-5)
     assert made.sigma == pytest.approx(0.1676439, rel=1e-5)
@@ -214,9 +237,8 @@ def test_without_noise_the_program_is_the_algorithm(method):
     """And with it the drawn noise, of the printed scale, is in what it publishes."""
     world = regression(1.5, flat(4, 1.5))
     name = f"{method} as run"
-    loud, free = (
-        ex.candidate(method, r, 4, 256, 1.5, 0.5) for r in ("as run", "no privacy")
-    )
+    loud = ex.candidate(method, "as run", 4, 256, 1.5, 0.5)
+    free = ex.candidate(method, "no privacy", 4, 256, 1.5, 0.5)
     silent = {k: 0.0 for k in ("sigma", "sigma_first") if hasattr(loud.params, k)}
     quiet = loud._replace(params=loud.params._replace(**silent))
     if method == "Algorithm 1":
@@ -231,62 +253,66 @@ def test_without_noise_the_program_is_the_algorithm(method):
 # Algorithm 3.
 
 
-def test_estimates_and_drifts_are_those_of_the_definition_and_fall(
+def test_estimates_and_drifts_are_those_of_the_definition(
     monkeypatch,
 ):
     monkeypatch.setattr(ex, "SAMPLE", 4000)
     world = one_context(2, 3, 2)
-    seeds = repetitions(1, 2)
-    grid = [50, 400, 3000]
-    keys = {"t0": 20, "gap": 40.0, "label_bound": 1.2, "radius": 2.0}
+    keys = {
+        "t0": 20,
+        "gap": 40.0,
+        "label_bound": 1.2,
+        "radius": 2.0,
+    }
     policy = sco_bandit(3, 2, 3000, epsilon=np.inf, **keys)
-    found = ex.estimates(world, policy, 3000, seeds, grid)
-    error, dropped = ex.drifts(world, policy, 3000, seeds, grid)
-    assert (found[:, 2] < 0.2 * found[:, 0]).all()
-    assert (error[:, 2] < 0.5 * error[:, 0]).all()
-    assert (dropped[:, 2] <= dropped[:, 0]).all()
-    X, R, mu = next(world.blocks(3000, stream(seeds[0], "environment")))
+    seeds = repetitions(1, 2)
+    seed = seeds[0]
+    found = ex.estimates(world, policy, 3000, seeds, [50, 400])
+    error, dropped = ex.drifts(world, policy, 3000, seeds, [50, 400])
+    X, R, mu = next(world.blocks(3000, stream(seed, "environment")))
     true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
-    _, s = played(policy, X[:400], R[:400], stream(seeds[0], policy.name))
-    assert found[0, 1] == pytest.approx(
-        (np.abs(s.arms.theta - true).sum(axis=1) ** 2).max()
-    )
-    blocks = world.blocks(4000, stream(seeds[0], "fresh contexts"))
-    worst = []
-    lost = []
-    met = s.arms.old
+    _, s = played(policy, X[:400], R[:400], stream(seed, policy.name))
     now = s.arms.theta
+    met = s.arms.old
+    assert found[0, 1] == pytest.approx((np.abs(now - true).sum(axis=1) ** 2).max())
+    blocks = world.blocks(4000, stream(seed, "fresh contexts"))
     fresh = np.concatenate([X[:, 0] for X, *_ in blocks])
-    turned = [x for x in fresh if (met @ x).argmax() != (now @ x).argmax()]
+    before = (fresh @ met.T).argmax(axis=1)
+    turned = fresh[before != (fresh @ now.T).argmax(axis=1)]
     assert 0 < len(turned) < len(fresh) / 2
+    worst = []
     for i in range(2):
-        terms = [
-            2 * x * (x @ (met[i] - true[i])) for x in fresh if (met @ x).argmax() == i
-        ]
-        worst.append(
-            np.abs(s.arms.gradient[i] - np.sum(terms, axis=0) / len(fresh)).max()
-        )
-        lost.append(sum((x @ (now[i] - true[i])) ** 2 for x in turned) / len(fresh))
+        hers = fresh[before == i]
+        mean = 2 * hers.T @ (hers @ (met[i] - true[i])) / len(fresh)
+        worst.append(np.abs(s.arms.gradient[i] - mean).max())
+    lost = ((turned @ (now - true).T) ** 2).sum(axis=0) / len(fresh)
     assert error[0, 1] == pytest.approx(max(worst), rel=1e-9)
-    assert dropped[0, 1] == pytest.approx(max(lost), rel=1e-9)
+    assert dropped[0, 1] == pytest.approx(lost.max(), rel=1e-9)
 
 
-def test_without_synthetic_updates_arms_tell_what_one_asked():
+@pytest.mark.parametrize(
+    ("synthetic", "still"),
+    [(False, [0, 30]), (True, [0, 0])],
+)
+def test_without_synthetic_updates_arms_tell_what_one_asked(synthetic, still):
     """Level 1 - 1e-7; where there is a guarantee, less than it is found."""
-    for synthetic, still in ((False, [0, 30]), (True, [0, 0])):
-        keys = {"gap": 10.0, "clip": 1.0, "synthetic": synthetic}
-        policy = sco_bandit(2, 2, 40, epsilon=1.0, delta=1e-2, t0=2, **keys)
-        assert [ex.stands_still(policy, s, 30, 1) for s in (1.0, -1.0)] == still
-        small = {"delta": 0.1, "t0": 0, "label_bound": 1.2, **keys}
-        attack = on_standing_arms(sco_bandit(1, 3, 3, epsilon=1.0, **small))
-        counting = {
-            "delta": 0.1,
-            "trials": 8000,
-            "seed": 1,
-            "level": 1 - 1e-7,
-        }
-        found = audit.attacked(attack, **counting).epsilon
-        assert found < 1.0 if synthetic else found > 3.0
+    keys = {
+        "epsilon": 1.0,
+        "gap": 10.0,
+        "clip": 1.0,
+        "synthetic": synthetic,
+    }
+    policy = sco_bandit(2, 2, 40, delta=1e-2, t0=2, **keys)
+    assert [ex.stands_still(policy, s, 30, 1) for s in (1.0, -1.0)] == still
+    small = sco_bandit(1, 3, 3, delta=0.1, t0=0, label_bound=1.2, **keys)
+    counting = {
+        "delta": 0.1,
+        "trials": 8000,
+        "seed": 1,
+        "level": 1 - 1e-7,
+    }
+    found = audit.attacked(on_standing_arms(small), **counting).epsilon
+    assert found < 1.0 if synthetic else found > 3.0
 
 
 # Drivers whose numbers the chapters use.
@@ -309,25 +335,23 @@ def test_an_envelope_takes_the_worst_slope_at_every_checkpoint():
     grid = [5, 33]
     slopes = (0.05, 0.9)
     means, samples = ex.envelope(o, slopes, 64, seeds, np.array(grid))
-    for i, slope in enumerate(slopes):
-        risk = excess_risk(ex.Functional(2, slope, 2.0), [o], 64, seeds, grid=grid)
-        assert means[i] == pytest.approx(risk.excess[:, 0, :2].mean(axis=0))
-    worst = means.argmax(axis=0)
-    for j in range(2):
-        risk = excess_risk(
-            ex.Functional(2, slopes[worst[j]], 2.0),
-            [o],
-            64,
-            seeds,
-            grid=grid,
-        )
-        np.testing.assert_array_equal(samples[:, j], risk.excess[:, 0, j])
+    risks = []
+    for slope in slopes:
+        world = ex.Functional(2, slope, 2.0)
+        risks.append(excess_risk(world, [o], 64, seeds, grid=grid).excess[:, 0, :2])
+    assert means == pytest.approx(np.mean(risks, axis=1))
+    for j, worst in enumerate(means.argmax(axis=0)):
+        np.testing.assert_array_equal(samples[:, j], risks[worst][:, j])
 
 
 def test_what_stands_beside_a_printed_number(monkeypatch):
     """A spread of 0.3 of three runs is a standard error of 0.3/sqrt 3; raw is the test
     risk, noise 0.05^2 and c ||theta||^2 = 0.4 * 2 times the share."""
-    monkeypatch.setattr(Regression, "second_moment", lambda world: (0.4, 0.0))
+    monkeypatch.setattr(
+        Regression,
+        "second_moment",
+        lambda world: (0.4, 0.0),
+    )
     found = {("A", "as run", (9, 2)): {1.0: np.array([0.5, 0.7])}}
     line = ex.beside_printed(found, [(0.6, 0.3)], "A", "as run", [(9, 2)])[0]
     assert line[:3] == (
@@ -336,7 +360,14 @@ def test_what_stands_beside_a_printed_number(monkeypatch):
         pytest.approx(0.3 / np.sqrt(3.0)),
     )
     np.testing.assert_array_equal(line[3], [0.5, 0.7])
-    raw = ex.beside_printed(found, [(0.6, 0.3)], "A", "as run", [(9, 2)], raw=True)[0][3]
+    raw = ex.beside_printed(
+        found,
+        [(0.6, 0.3)],
+        "A",
+        "as run",
+        [(9, 2)],
+        raw=True,
+    )[0][3]
     assert raw == pytest.approx([0.0025 + 0.8 * 0.5, 0.0025 + 0.8 * 0.7])
 
 
@@ -348,7 +379,12 @@ def test_what_the_filter_removes_is_counted_round_by_round():
     found = ex.removed(world, policy, 200, seeds)[0]
     blocks = list(world.blocks(215, stream(seeds[0], "environment")))
     X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    _, s = played(policy, X[:15], R[:15], stream(seeds[0], policy.name))
+    _, s = played(
+        policy,
+        X[:15],
+        R[:15],
+        stream(seeds[0], policy.name),
+    )
     best = 0
     some = 0
     for t in range(15, 215):
@@ -364,35 +400,25 @@ def test_the_first_vertices_lose_what_theorem_3_11_promises_at_very_large_budget
     """The noise by hand, b_t = 8 r sqrt(log n log(1/delta))/(epsilon sqrt t) (L = 1, D =
     2 r)."""
     keys = {
-        "delta": 0.1,
         "loss": "inner product",
         "calibration": "paper",
         "selector": "argmin",
     }
     n = 2000
-    epsilon = 800.0
-    unit = np.sqrt(np.log(2000) * np.log(10))
-    made = vertex_fw(1, n, epsilon=epsilon, radius=3.0, **keys)
+    made = vertex_fw(1, n, epsilon=800.0, delta=0.1, radius=3.0, **keys)
     found = ex.lost_by_first_vertices(made, 0.1)
     t = np.arange(1, n + 1)
-    shift = epsilon * np.sqrt(t) / (4 * (t + 1) * unit)
+    unit = np.sqrt(np.log(2000) * np.log(10))
+    shift = 800.0 * np.sqrt(t) / (4 * (t + 1) * unit)
     wrong = 0.5 * (1 + 0.5 * shift) * np.exp(-shift)
-    by_hand = [
-        np.log(np.prod(1 - wrong[:k]) - 0.1) - np.log(wrong[:k]).sum()
-        for k in t
-        if np.prod(1 - wrong[:k]) > 0.1
-    ]
-    assert found == pytest.approx(max(by_hand))
-    assert found > 1.2 * epsilon
-    assert ex.lost_by_first_vertices(vertex_fw(1, n, epsilon=8.0, **keys), 0.1) < 8.0
-    rng = np.random.default_rng(1)
-    noise = rng.laplace(size=(200_000, 2))
-    assert (noise[:, 0] - noise[:, 1] > 1.5).mean() == pytest.approx(
-        0.5 * 1.75 * np.exp(-1.5),
-        abs=0.003,
+    likely = np.cumprod(1 - wrong) > 0.1
+    losses = (
+        np.log(np.cumprod(1 - wrong)[likely] - 0.1) - np.cumsum(np.log(wrong))[likely]
     )
-    with pytest.raises(ValueError, match="d = 1"):
-        ex.lost_by_first_vertices(vertex_fw(2, 10, epsilon=1.0), 0.1)
+    assert found == pytest.approx(losses.max())
+    assert found > 1.2 * 800.0
+    mild = vertex_fw(1, n, epsilon=8.0, delta=0.1, **keys)
+    assert ex.lost_by_first_vertices(mild, 0.1) < 8.0
 
 
 def test_signs_of_parameters_lose_more_than_theorem_3_1_promises_at_very_large_budgets():
@@ -404,14 +430,10 @@ def test_signs_of_parameters_lose_more_than_theorem_3_1_promises_at_very_large_b
     nodes = np.ceil(np.log2(2000)) + 1
     printed = nodes * np.sqrt(2 * np.log(nodes * 2000)) / 3000.0
     assert ex.lost_by_signs(printed, 11, 1 / 2000) > 1.2 * 3000.0
-    made = streaming_fw(
-        1,
-        2000,
-        epsilon=3.0,
-        p=2.0,
-        loss="inner product",
-        calibration="paper",
-    )
+    keys = {
+        "epsilon": 3.0,
+        "loss": "inner product",
+        "calibration": "paper",
+    }
+    made = streaming_fw(1, 2000, p=2.0, **keys)
     assert made.params.sigma / 2.0 == pytest.approx(printed * 1000.0)
-    with pytest.raises(ValueError, match="noise"):
-        ex.lost_by_signs(0.0, 3, 0.1)

@@ -1,0 +1,145 @@
+"""Attacks on the optimisers that the streaming paper compares with, and the instances
+that are measured: NoisySGD, NoisySFW and LocalMD."""
+
+from functools import partial
+
+import numpy as np
+
+from companion.baselines import noisy_sfw as sfw
+from companion.baselines import noisy_sgd as sgd
+from companion.baselines.local_md import local_md
+from companion.jit import jit
+from companion.kernels.geometry import admit_all
+from companion.kernels.linalg import copy
+from evidence.attacks import audit
+
+# a ball in which 2 L is nearly attained
+SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}
+
+
+# NoisySGD.
+
+
+@jit
+def gradients(p, X, Y, rng, out):
+    """out (runs, steps, d) <- all that the steps show of the records X, Y."""
+    A = np.empty(X.shape)
+    b = np.empty(Y.shape)
+    admit_all(X, Y, p.q, p.high, A, b)
+    for i in range(out.shape[0]):
+        theta = np.zeros(p.d)
+        for k in range(p.steps):
+            sgd.descend(p, theta, A, b, rng, out[i, k])
+
+
+def sgd_attacks(optimiser):
+    """`audit.Attack`s: all noisy gradients, which the proof composes, and the parameter
+    at the end, all that is public.
+
+    The first label is as large as it may be, or its opposite, as in the former are all
+    others.
+    """
+    p = optimiser.params
+    X = np.zeros((p.n, p.d))
+    X[:, 0] = 1.0
+    Z = np.full(p.n, -p.high)
+    Y = Z.copy()
+    Y[0] = p.high
+
+    def steps(data, rng, out):
+        gradients(p, *data, rng, out)
+
+    seen = audit.filled((p.steps, p.d), steps)
+    loss = partial(sampled_loss, p)
+    released = audit.Attack(seen, (X, Y), (X, Z), loss, "releases", runs=False)
+    return released, audit.on_first_label(optimiser, "the order of steps")
+
+
+def sampled_loss(p, seen):
+    """Log-likelihood ratios (n,) of gradients (n, steps, d): all have mean 2 Y e_1, but
+    under the first input -2 Y e_1 with chance 1/n of the records; the parameter is taken
+    for 0."""
+    apart = -4.0 * p.high / p.sigma**2 * seen[:, :, 0]
+    return (np.logaddexp(np.log(p.n - 1.0), apart) - np.log(p.n)).sum(axis=1)
+
+
+def sgd_attack_instances():
+    """Both calibrations."""
+    return audit.in_both(sgd.noisy_sgd, 1, 2, **SMALL)
+
+
+def sgd_measured():
+    """Instances whose noisy gradients are measured."""
+    pair = audit.in_both(sgd.noisy_sgd, 2, 6, **SMALL | {"delta": 1e-6})
+    return audit.instances(*pair, bound_is_tight=False)
+
+
+# NoisySFW.
+
+
+@jit
+def first_releases(p, s, x, y, rng, out):
+    """out (n, d) <- n first releases about the record x (d,), y and zeros; s is
+    overwritten."""
+    for i in range(out.shape[0]):
+        s.t[0] = 0
+        sfw.gather(p, s, x, y)
+        sfw.release(p, s, p.half, p.sigma_first, rng)
+        copy(s.released, out[i])
+
+
+def sfw_attacks(optimiser):
+    """`audit.Attack`: the first release; a label is as large as it may be, or its
+    opposite."""
+    p = optimiser.params
+    x = np.full(p.d, p.d ** (-1.0 / p.q))  # no context is longer in l_2
+    s = sfw.init(p, None)
+
+    def shown(record, rng, out):
+        first_releases(p, s, *record, rng, out)
+
+    return (
+        audit.Attack(
+            mechanism=audit.filled((p.d,), shown),
+            a=(x, p.high),
+            b=(x, -p.high),
+            statistic=audit.along(-x),
+            sees="releases",
+            note="later gradients",
+            runs=False,
+        ),
+    )
+
+
+def sfw_attack_instances():
+    """Both calibrations."""
+    return audit.in_both(sfw.noisy_sfw, 2, 16, **SMALL)
+
+
+def sfw_measured():
+    """Instances whose gradients are measured.  The first is the dearest and nearly
+    attains 2 L; the bound of the later ones is out of reach for squares."""
+    known = SMALL | {"delta": 1e-2}
+    pair = audit.in_both(sfw.noisy_sfw, 2, 16, **known)
+    wide = sfw.noisy_sfw(9, 16, calibration="paper", **known)
+    return audit.instances(*pair, wide, bound_is_tight=False)
+
+
+# LocalMD.
+
+
+def md_attacks(optimiser):
+    """`audit.Attack`: the parameter at the end, all that is public, as the first label
+    moves it."""
+    return (audit.on_first_label(optimiser, "the order of steps"),)
+
+
+def md_attack_instances():
+    """Both calibrations."""
+    return audit.in_both(local_md, 2, 12, **SMALL)
+
+
+def md_measured():
+    """Instances whose every noisy gradient is measured."""
+    known = SMALL | {"delta": 1e-9, "step_scale": 0.01}
+    return audit.instances(*audit.in_both(local_md, 2, 12, **known), bound_is_tight=False)
