@@ -98,10 +98,8 @@ def attack_world(T: int, user: int, d: int = 3, seed: int = 0):
 
 
 def estimate_changes(policy, user: int):
-    """The mechanism that says, of data (X, R), whether theta_o changed while `user` was
-    served:
-    from before this user's round until after the next one's selection.  Outputs (n,) of 0
-    or 1."""
+    """The mechanism that says, of data (X, R), whether theta_o changed from before this
+    user's round until after the next one's selection.  Outputs (n,) of 0 or 1."""
     shown = audit.runs_of(policy, lambda s: s.theta_o)
 
     def mechanism(data, rng, n):
@@ -141,28 +139,14 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
         ("corrected", 1e3, 4, "logistic"),
         ("corrected", 1.3, 8, "probit"),
     )
+    once = PRESETS["tight"]._replace(
+        a_v=0.0, a_h=0.0, steps_o=1, steps_tau=1, cutoff_o=1, cutoff_tau=1
+    )
+    known = {"epsilon": 1.0, "delta": 0.02, "theta_bound": 200.0, "kappa": 4.0}
     instances = []
     for calibration, gamma, T, link in cases:
-        preset = PRESETS["tight"]._replace(
-            calibration=calibration,
-            gamma=gamma,
-            a_v=0.0,
-            a_h=0.0,
-            steps_o=1,
-            steps_tau=1,
-            cutoff_o=1,
-            cutoff_tau=1,
-        )
-        policy = joint_glm(
-            2,
-            T,
-            epsilon=1.0,
-            delta=0.02,
-            link=link,
-            theta_bound=200.0,
-            kappa=4.0,
-            preset=preset,
-        )
+        preset = once._replace(calibration=calibration, gamma=gamma)
+        policy = joint_glm(2, T, link=link, preset=preset, **known)
         p = policy.params
         past = policy.init(p)
         if gamma < 1e3:
@@ -218,17 +202,6 @@ def late_world():
     return (X, R), (other, R)
 
 
-def at_the_end(policy, number):
-    """The mechanism that shows number(state) when all users of data (X, R) have left."""
-    runs = audit.runs_of(policy, number)
-
-    def mechanism(data, rng, n):
-        _, shown = runs(data, rng, n, [len(data[0])])
-        return shown[:, 0]
-
-    return mechanism
-
-
 def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     """{what is looked at: lower bound on epsilon} under a rule that claims (1, 0.01).
 
@@ -239,7 +212,12 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     """
     options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
     state, arms = own_attacks(leaky(rule))[-2:]
-    fits = at_the_end(late(rule), lambda s: s.fits[1])
+    runs = audit.runs_of(late(rule), lambda s: s.fits[1])
+
+    def fits(data, rng, n):
+        _, number = runs(data, rng, n, [len(data[0])])
+        return number[:, 0]
+
     a, b = late_world()
     return {
         "arms of others": audit.attacked(arms, **options).epsilon,
