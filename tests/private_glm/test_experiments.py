@@ -65,15 +65,6 @@ def test_what_widths_cover():
     assert of(gamma=3.0).inside.mean() > 0.95  # of the theta that was played
 
 
-def test_as_run_regret_is_still_linear_in_the_second_half():
-    env = paper_world(5000, 3, 2.0, "probit")
-    model = {"link": "probit", "theta_bound": 2.0, "kappa": env.kappa[0]}
-    policy = experiments.aliased(rs_glinucb(3, 5000, **model))
-    result = simulate(env, [policy], 5000, repetitions(3, 10), grid=[2500, 5000])
-    early, final = result.regret[:, 0].mean(axis=0)
-    assert final - early > 0.3 * final
-
-
 def test_as_run_the_warm_up_rounds_are_fitted_and_all_rows_once():
     env = paper_world(600, 3, 2.5, "probit")
     repaired = rs_glinucb(3, 600, link="probit", theta_bound=2.5, kappa=env.kappa[0])

@@ -265,14 +265,6 @@ def test_without_noise_the_analyser_sees_the_matrix_of_the_last_user():
 # --- designs
 
 
-def test_six_copies_of_a_direction_count_as_one():
-    arms = np.vstack([np.eye(3)] + [np.eye(3)[:1]] * 5)
-    pi, largest, rank, _ = design(arms, tolerance=1.0001)
-    assert pi[1:3] == pytest.approx([1 / 3] * 2, abs=2e-3)
-    assert rank == pytest.approx(3.0, abs=1e-6)
-    assert largest / rank == pytest.approx(1.0, abs=1e-3)
-
-
 @pytest.mark.parametrize(
     ("middle", "expected"),
     [(0.6, [0.5, 0.5, 0.0]), (0.8, [0.410, 0.410, 0.180])],
@@ -306,16 +298,6 @@ def test_a_design_is_certified(seed):
     assert squares.max() == pytest.approx(largest, rel=1e-5)
     assert largest <= 1.05 * rank + 1e-9
     assert pi @ squares == pytest.approx(4.0, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("alive", "expected"), [([1, 0, 1], [0.5, 0.0, 0.5]), ([0, 1, 0], [0.0, 1.0, 0.0])]
-)
-def test_dead_arms_get_nothing(alive, expected):
-    pi = np.zeros(3)
-    work = shuffle.work_for(3, 3)
-    shuffle.g_optimal(np.eye(3), np.array(alive), 2.0, 100, pi, work)
-    assert pi.tolist() == expected
 
 
 def test_draws_follow_the_design():
