@@ -98,10 +98,8 @@ def attack_world(T: int, user: int, d: int = 3, seed: int = 0):
 
 
 def estimate_changes(policy, user: int):
-    """The mechanism that says, of data (X, R), whether theta_o changed while `user` was
-    served:
-    from before this user's round until after the next one's selection.  Outputs (n,) of 0
-    or 1."""
+    """The mechanism that says, of data (X, R), whether theta_o changed from before this
+    user's round until after the next one's selection.  Outputs (n,) of 0 or 1."""
     shown = audit.runs_of(policy, lambda s: s.theta_o)
 
     def mechanism(data, rng, n):
@@ -123,7 +121,7 @@ def attack_instances():
     known = {"epsilon": 1.0, "delta": 0.1, "theta_bound": 2.0, "kappa": 20.0}
     return (
         *audit.in_both(joint_glm, 3, 4, preset=once, **known),
-        leaky("paper", T=16, delta=0.1).renamed("Joint-DP GLM, printed rule"),
+        leaky("paper", delta=0.1, T=16).renamed("Joint-DP GLM, printed rule"),
     )
 
 
@@ -141,28 +139,14 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
         ("corrected", 1e3, 4, "logistic"),
         ("corrected", 1.3, 8, "probit"),
     )
+    once = PRESETS["tight"]._replace(
+        a_v=0.0, a_h=0.0, steps_o=1, steps_tau=1, cutoff_o=1, cutoff_tau=1
+    )
+    known = {"epsilon": 1.0, "delta": 0.02, "theta_bound": 200.0, "kappa": 4.0}
     instances = []
     for calibration, gamma, T, link in cases:
-        preset = PRESETS["tight"]._replace(
-            calibration=calibration,
-            gamma=gamma,
-            a_v=0.0,
-            a_h=0.0,
-            steps_o=1,
-            steps_tau=1,
-            cutoff_o=1,
-            cutoff_tau=1,
-        )
-        policy = joint_glm(
-            2,
-            T,
-            epsilon=1.0,
-            delta=0.02,
-            link=link,
-            theta_bound=200.0,
-            kappa=4.0,
-            preset=preset,
-        )
+        preset = once._replace(calibration=calibration, gamma=gamma)
+        policy = joint_glm(2, T, link=link, preset=preset, **known)
         p = policy.params
         past = policy.init(p)
         if gamma < 1e3:
@@ -176,34 +160,30 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
     return tuple(instances)
 
 
-def leaky(rule: str, epsilon: float = 1.0, delta: float = 0.01, T: int = 64):
+def leaky(rule: str, delta: float = 0.01, T: int = 64):
     """Joint-DP GLM as attacked: it explores in every round that offers a unit vector.
 
     The bound on theta is large, so that an estimate of noise alone rules arms out.
     """
     preset = PRESETS["explore"]._replace(gamma=3.0, cutoff_o=100)
-    return joint_glm(
-        3,
-        T,
-        epsilon=epsilon,
-        delta=delta,
-        theta_bound=10.0,
-        kappa=20.0,
-        preset=preset,
-        rule=rule,
-    )
+    return attacked_policy(T, delta, 10.0, preset, rule)
 
 
 def late(rule: str):
     """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a
     ridge of H that noise alone outgrows it after one round."""
     preset = PRESETS["tight"]._replace(gamma=4.0, a_h=0.0)
+    return attacked_policy(64, 0.01, 1e4, preset, rule)
+
+
+def attacked_policy(T, delta, theta_bound, preset, rule):
+    """Joint-DP GLM in three dimensions at epsilon = 1."""
     return joint_glm(
         3,
-        64,
+        T,
         epsilon=1.0,
-        delta=0.01,
-        theta_bound=1e4,
+        delta=delta,
+        theta_bound=theta_bound,
         kappa=20.0,
         preset=preset,
         rule=rule,
@@ -222,17 +202,6 @@ def late_world():
     return (X, R), (other, R)
 
 
-def at_the_end(policy, number):
-    """The mechanism that shows number(state) when all users of data (X, R) have left."""
-    runs = audit.runs_of(policy, number)
-
-    def mechanism(data, rng, n):
-        _, shown = runs(data, rng, n, [len(data[0])])
-        return shown[:, 0]
-
-    return mechanism
-
-
 def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     """{what is looked at: lower bound on epsilon} under a rule that claims (1, 0.01).
 
@@ -243,38 +212,18 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     """
     options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
     state, arms = own_attacks(leaky(rule))[-2:]
-    fits = at_the_end(late(rule), lambda s: s.fits[1])
+    runs = audit.runs_of(late(rule), lambda s: s.fits[1])
+
+    def fits(data, rng, n):
+        _, number = runs(data, rng, n, [len(data[0])])
+        return number[:, 0]
+
     a, b = late_world()
     return {
         "arms of others": audit.attacked(arms, **options).epsilon,
         "times of θ_o": audit.attacked(state, **options).epsilon,
         "times of θ_τ": audit.epsilon_lower_bound(fits, a, b, **options).epsilon,
     }
-
-
-def exploration_audit(
-    epsilon: float,
-    trials: int,
-    seed: int,
-    level: float = 0.999,
-) -> float:
-    """The audit's lower bound at delta = 0.01 for the number of rounds of all users but
-    the 21st in which Criterion I fired, on data of this user that move it."""
-    policy = joint_glm(
-        3,
-        64,
-        epsilon=epsilon,
-        delta=0.01,
-        theta_bound=2.0,
-        kappa=4.1,
-        preset=PRESETS["tight"]._replace(gamma=2.0, a_v=1.0),
-    )
-    others = at_the_end(policy, lambda s: s.explored.sum() - s.explored[20])
-    a, b = attack_world(61, user=20)
-    lower = audit.epsilon_lower_bound(
-        others, a, b, delta=0.01, trials=trials, seed=seed, level=level
-    )
-    return lower.epsilon
 
 
 def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, level=0.999):

@@ -8,29 +8,18 @@ from streams import run
 from companion.baselines.gloc import gloc, radius
 from companion.private_glm.environments import world
 
+POLICY = gloc(3, link="probit", theta_bound=2.0, kappa=18.4)
+
 
 def test_width_before_any_data_by_hand():
-    policy = gloc(
-        3,
-        link="probit",
-        theta_bound=2.0,
-        kappa=18.4,
-    )
-    assert radius(policy.params, policy.init(policy.params)) == pytest.approx(
-        31.1677976586, 1e-10
-    )
+    width = radius(POLICY.params, POLICY.init(POLICY.params))
+    assert width == pytest.approx(31.1677976586, 1e-10)
 
 
 def test_gloc_against_a_twin():
     place = world("ball", 3, 2.0, "probit", K=6)
     X, R, _ = next(place.blocks(300, np.random.default_rng(4)))
-    policy = gloc(
-        3,
-        link="probit",
-        theta_bound=2.0,
-        kappa=18.4,
-    )
-    arms, _ = run(policy, X, R)
+    arms, _ = run(POLICY, X, R)
     V = 3 * np.eye(3)
     theta = np.zeros(3)
     k = 1 / 18.4
