@@ -173,17 +173,16 @@ def contexts(
     )
 
 
-def hard_bandit(d: int, r: float, repeats: int = 1) -> Contexts:
+def hard_bandit(d: int, r: float) -> Contexts:
     """The worst-case family: actions differ only along directions of size r.
 
     d = 1: one context, actions (r) and (-r), r in (0, 1], theta = 0.5.  d = 2: actions
     (1/2, r) and (1/2, -r), r in (0, 0.8], roles swapped in the second context, theta =
     (.5, .5).  d = 3: (1/2, +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated
-    by the context.  Every action stands repeats >= 1 times.  Raises ValueError on
+    by the context.   Raises ValueError on
     anything else.
     """
     d = need_int("d", d, 1, 3)
-    repeats = need_int("repeats", repeats, 1, MAX_POINTS)
     largest = {1: 1.0, 2: 0.8, 3: 0.6}[d]  # so that the arms lie in the unit ball
     r = need_float("r", r, 0.0, largest, open_low=True)
     if d == 1:
@@ -197,7 +196,7 @@ def hard_bandit(d: int, r: float, repeats: int = 1) -> Contexts:
         arms = [[0.5, a * middle, b * r] for a in (1, -1) for b in (1, -1)]
         rotations = [0, 1, 2, 3]
     X = np.array([np.roll(arms, c, axis=0) for c in rotations])
-    return contexts(np.repeat(X, repeats, axis=1), np.full(d, 0.5))
+    return contexts(X, np.full(d, 0.5))
 
 
 def spread_bandit(d: int, T: int, seed: int) -> Contexts:
@@ -205,16 +204,6 @@ def spread_bandit(d: int, T: int, seed: int) -> Contexts:
     scales."""
     x = family("log-scale", d, T, seed, K=250).points
     return contexts(np.stack([x, -x], axis=1), np.full(d, 0.5))
-
-
-def easy_bandit(seed: int) -> Contexts:
-    """A well-conditioned bandit: 16 contexts with 4 random unit actions each in the
-    plane, and a random theta of norm 0.8."""
-    rng = need_generator("seed", seed)
-    X = rng.standard_normal((16, 4, 2))
-    X /= np.linalg.norm(X, axis=2, keepdims=True)
-    theta = rng.standard_normal(2)
-    return contexts(X, 0.8 * theta / np.linalg.norm(theta))
 
 
 # Users of a finite law drawn at once: who falls on which point, and the sum of their

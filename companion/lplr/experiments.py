@@ -1,5 +1,5 @@
 """Experiments of the LPLR paper: runs from grouped sums for any number of users,
-summaries of fitted trees, and closed forms of the theorems.
+a summary of fitted trees, and closed forms of the theorems.
 
 Grouped sums: within a stage or an epoch every user does the same, and the server keeps
 sums alone. So who falls where is one multinomial, the labels of a point are one binomial,
@@ -185,12 +185,12 @@ def _fit(design, oracle, n, signs, seed):
     return law, lplr.tree_of(forest, 0)
 
 
-def fit_design(design, oracle, n: int, seed, *, signs: bool = True) -> lplr.Tree:
+def fit_design(design, oracle, n: int, seed) -> lplr.Tree:
     """The tree of one repetition of `estimate_lplr`; seed: an integer or a
     SeedSequence."""
     n = need_int("n", n, 2 * oracle.d, lplr.MAX_USERS)
     (seed,) = need_seeds([seed])
-    return _fit(design, oracle, n, signs, seed)[1]
+    return _fit(design, oracle, n, True, seed)[1]
 
 
 def ball_least_squares(A, b) -> np.ndarray:
@@ -421,7 +421,6 @@ def eliminate_with(
     *,
     epsilon: float = 1.0,
     per_action: bool = False,
-    n0: int = 64,
     **settings,
 ) -> Runs:
     """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, exact in law:
@@ -434,7 +433,7 @@ def eliminate_with(
     """
     layered = need_choice("oracle", oracle, ("lplr", "ssp")) == "lplr"
     need_choice("per_action", per_action, (True, False) if layered else (False,))
-    d, T, _, n0 = lplr.need_horizon(bandit.X.shape[2], T, 1, n0)
+    d, T, _, n0 = lplr.need_horizon(bandit.X.shape[2], T, 1, 64)  # the policies' n0
     if layered:
         params = lplr.lplr_params(d, T, epsilon, **settings)
     else:
@@ -460,35 +459,6 @@ def _elimination(oracle, bandit, per_action, T, n0, seed):
 # What a fitted tree says
 
 
-def layer_widths(oracle, tree, design) -> np.ndarray:
-    """Lemma 3's E_h = sum over bins B of layer h of psi_B sqrt(E_B[eta_B^2]), for every
-    layer (d,).
-
-    Points that stop on a layer count there, with the half-width they stop with.
-    """
-    bins = {}  # (layer, nodes on the way): [share, mean of eta^2 times share]
-    residual = np.empty(oracle.d)
-    for phi, chance in zip(design.points, design.prob, strict=True):
-        path = ()
-        for h in range(oracle.d):
-            b, _, eta = lplr.walk(oracle, tree, h, phi, residual)
-            active = b >= 0 and tree.link[b, lplr.ACTIVE] == 1
-            path = (*path, b)
-            if active:
-                _, _, eta = lplr.walk(oracle, tree, h + 1, phi, residual)
-            else:
-                eta += norm(residual)
-            sums = bins.setdefault((h, path), [0.0, 0.0])
-            sums[0] += chance
-            sums[1] += chance * min(eta, oracle.cap) ** 2
-            if not active:
-                break
-    E = np.zeros(oracle.d)
-    for (h, _), (share, squares) in bins.items():
-        E[h] += math.sqrt(share * squares)
-    return E
-
-
 def tree_summary(oracle, tree, n: int):
     """A fitted tree as rows for a table, one dict per tracked bin; n users were in a
     stage.
@@ -509,7 +479,6 @@ def tree_summary(oracle, tree, n: int):
                 "parent": parent,
                 "noisy_share": tree.stat[b, lplr.COUNT] / n,
                 "active": tree.link[b, lplr.ACTIVE] == 1,
-                "eigenvalue": tree.stat[b, lplr.VALUE],
                 "coefficient": tree.stat[b, lplr.COEF],
             }
             for i, u in enumerate(tree.frame[b, h]):
@@ -518,8 +487,7 @@ def tree_summary(oracle, tree, n: int):
     return rows
 
 
-# Closed forms; the constants of the lower bounds and the proposition on sufficient
-# statistics: see the evidence page of the chapter
+# Closed forms; the constants of the lower bounds: see the evidence page of the chapter
 
 
 def theorem_1(n: int, epsilon: float = 1.0) -> tuple[float, float]:
@@ -535,27 +503,6 @@ def theorem_1(n: int, epsilon: float = 1.0) -> tuple[float, float]:
             f"n must be at least {c * c:.3g} for epsilon={epsilon}; got n={n}"
         )
     return c / math.sqrt(n), 3 * c / (16 * math.sqrt(n))
-
-
-def sufficient_statistics_bound(n: int, scale: float):
-    """(r, bound): design phi = r, and the least MAD from r^2 + Lap(scale) and r y +
-    Lap(scale)."""
-    r = math.sqrt(scale) * n**-0.25
-    return r, 3 * r / 16
-
-
-def chi_square_laplace(mu: np.ndarray, epsilon: float = 1.0) -> float:
-    """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre; mu (d,) at least
-    0.
-
-    With the density ratios L+ and L- of both halves it is E (L+^2 + L+ L-)/2 - 1 under
-    the centre. Both products factor over coordinates, with the means (2 e^s + e^-2s)/3
-    and 2 e^-s - e^-2s at s = epsilon mu_i; their distances from 1 keep their digits.
-    """
-    s = epsilon * np.asarray(mu)
-    same = np.log1p((2.0 * np.expm1(s) + np.expm1(-2.0 * s)) / 3.0).sum()
-    cross = np.log1p(2.0 * np.expm1(-s) - np.expm1(-2.0 * s)).sum()
-    return float(0.5 * (np.expm1(same) + np.expm1(cross)))
 
 
 @jit
@@ -632,38 +579,6 @@ def likelihood_ratio_errors(size, epsilon, n, trials, rng):
             if (total > 0.0) != (which == 1):
                 wrong += 1
     return wrong
-
-
-def log_term(oracle, epsilon: float, failure: float) -> float:
-    """ln(48 d / (beta failure)) / epsilon, the logarithm of Lemmas 1 to 3; 1/beta is
-    about 2M."""
-    return math.log(48 * oracle.d * 2 * oracle.M / failure) / epsilon
-
-
-def lemma_1(oracle, n: int, epsilon: float, failure: float, k: int = 0):
-    """Bounds of Lemma 1 (logarithm corrected) on the (share, vector, matrix) errors of
-    bin k, with all n users in it.
-    """
-    d = oracle.d
-    unit = log_term(oracle, epsilon, failure) / math.sqrt(n)
-    vector = 19 * d**2 + 29 * d
-    matrix = 7 * (d + 1) ** 3 + 29 * d
-    return (
-        6.2 * d * unit,
-        vector * oracle.edge[k] * unit,
-        matrix * oracle.edge[k] ** 2 * unit,
-    )
-
-
-def lemma_3(oracle, n: int, epsilon: float, failure: float) -> np.ndarray:
-    """12 M^h K / sqrt n of Lemma 3 for every layer h, (d,), n users per stage, smallest
-    kappas."""
-    gamma = math.exp(oracle.log_gamma)
-    d = oracle.d
-    inactive = max(43 * gamma**2 * (d + 1) ** 3, 15 * gamma * d**1.5)
-    K = 300 * gamma**2 * (d + 1) ** 4 + 118 * gamma * d**2 + inactive
-    K *= log_term(oracle, epsilon, failure)
-    return 12 * K / math.sqrt(n) * float(oracle.M) ** np.arange(1, d + 1)
 
 
 def support_violation(epsilon: float, length: float = 1.0) -> float:

@@ -3,7 +3,6 @@ measured."""
 
 import math
 from functools import partial
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -81,15 +80,37 @@ def draw_messages(oracle, tree, stage, phi, y, rng, out):
             row[1 + d :] = tree.mat[b].ravel()
 
 
-def messages(oracle: Oracle, tree: Tree, stage: int, user, rng, n: int) -> np.ndarray:
-    """n messages of a user (phi (d,), y) to a stage of the last layer: see
-    `draw_messages`."""
-    out = np.zeros(
-        (n, tree.start[oracle.d] - tree.start[oracle.d - 1], 1 + oracle.d + oracle.d**2)
+def part_attack(
+    oracle: Oracle, users, statistic, *, interval_stage=False, note="", **state
+) -> Attack:
+    """`Attack` on one message to the last layer, of LPLR-UPDATE or of LPLR-CI.
+
+    users: two of (phi (d,), y); state: keywords of `public_state`.
+    """
+    tree = public_state(oracle, **state)
+    stage = 2 * oracle.d - 1 if interval_stage else 2 * oracle.d - 2
+    bins = tree.start[oracle.d] - tree.start[oracle.d - 1]
+
+    def mechanism(user, rng, n):
+        out = np.zeros((n, bins, 1 + oracle.d + oracle.d**2))
+        own = Tree(*(a.copy() for a in tree))  # audits of one tree may run side by side
+        phi = np.empty(oracle.d)
+        y, _ = clip_to_ball(*user, phi)  # the only clip: audits take it away
+        draw_messages(oracle, own, stage, phi, y, rng, out)
+        return out
+
+    return Attack(
+        mechanism=mechanism,
+        a=users[0],
+        b=users[1],
+        statistic=statistic,
+        sees="message",
+        note=note,
+        runs=False,
     )
-    own = Tree(*(a.copy() for a in tree))  # audits of one tree may run side by side
-    draw_messages(oracle, own, stage, *user, rng, out)
-    return out
+
+
+# Statistics of messages (n, bins, 1 + d + d^2)
 
 
 def laplace_loss(a, b, scale, outputs: np.ndarray) -> np.ndarray:
@@ -99,8 +120,8 @@ def laplace_loss(a, b, scale, outputs: np.ndarray) -> np.ndarray:
     return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
 
 
-def message_loss(oracle: Oracle):
-    """Log-likelihood ratio of the corrected message of `message_attack`, as a statistic.
+def message_loss(oracle: Oracle, sent):
+    """Log-likelihood ratio of the corrected message of `message_attack`.
 
     For d = 1 its matrix noise is Laplace noise of scale 2c.
     """
@@ -111,34 +132,85 @@ def message_loss(oracle: Oracle):
     vector = edge * oracle.vector_scale[0]
     matrix = edge**2 * 2 * oracle.matrix_scale
     scales = np.stack([np.full(2, oracle.count_scale), vector, matrix], axis=1)
-    return partial(laplace_loss, a, b, scales)
+    return laplace_loss(a, b, scales, sent[:, :2])
+
+
+def counts(sent):
+    """The count of bin 0 is at least 1, that of bin 1 at most 0."""
+    return (sent[:, 0, 0] >= 1) & (sent[:, 1, 0] <= 0)
+
+
+def counts_and_vectors(sent):
+    """The same, and the vectors are not below what the user of bin 0 sends."""
+    return counts(sent) & (sent[:, 0, 1] >= 1) & (sent[:, 1, 1] >= 0)
+
+
+def third_number(sent):
+    """Of bin 0: the matrix for d = 1, for d = 2 the vector along the direction of layer
+    2."""
+    return sent[:, 0, 2]
+
+
+def outside_support(scale, sent):
+    """The printed matrix about bin 0 cannot have come from a user with vector e2
+    there."""
+    Z = sent[:, 0, 3:].reshape(-1, 2, 2) + 3 * scale * np.eye(2) - np.diag([0.0, 1.0])
+    return np.linalg.eigvalsh(Z)[:, 0] < -1e-9
+
+
+def interval_loss(oracle: Oracle, sent):
+    """Log-likelihood ratio of the interval statistics of bins 0 and 1."""
+    largest = oracle.cap * np.eye(2)
+    return laplace_loss(largest[0], largest[1], oracle.error_scale, sent[:, :, 0])
+
+
+# Attacks on a part of a message
+
+
+def first_layer_attack(statistic, oracle: Oracle, note="") -> Attack:
+    """d = 1: a user in bin 0 against one in bin 1."""
+    users = (np.array([1.0]), 1.0), (np.array([oracle.edge[1]]), -1.0)
+    return part_attack(oracle, users, statistic, note=note)
 
 
 def message_attack(oracle: Oracle) -> Attack:
-    """`Attack` on the first stage of an oracle with d = 1: a user in bin 0, one in bin 1.
+    """`first_layer_attack` on the whole message.
 
     The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix
-    part, which can fall below what one of the two users can send.  Raises ValueError for
-    other d.
+    part, which can fall below what one of the two users can send.  Raises ValueError
+    unless d = 1.
     """
     need_int("d", oracle.d, 1, 1)
-    tree = public_state(oracle)
+    statistic = third_number if oracle.one_sided else partial(message_loss, oracle)
+    return first_layer_attack(statistic, oracle, "the second stage")
 
-    def mechanism(user, rng, n):
-        inside = np.empty(1)
-        y, _ = clip_to_ball(*user, inside)  # the only clip: audits take it away
-        return messages(oracle, tree, 0, (inside, y), rng, n)[:, :2]
 
-    matrix_of_bin_0 = itemgetter((slice(None), 0, 2))  # behind its count and its vector
-    return Attack(
-        mechanism=mechanism,
-        a=(np.array([1.0]), 1.0),
-        b=(np.array([oracle.edge[1]]), -1.0),
-        statistic=matrix_of_bin_0 if oracle.one_sided else message_loss(oracle),
-        sees="message",
-        note="the second stage",
-        runs=False,
-    )
+def second_layer_users(oracle: Oracle):
+    """d = 2: users whose residuals fall in bins 0 and 1 of layer 2."""
+    edge = oracle.edge[1]
+    deep = np.array([math.sqrt(1 - edge**2), edge])
+    return (np.array([0.0, 1.0]), 0.0), (deep, 0.0)
+
+
+def matrix_attack(oracle: Oracle) -> Attack:
+    """The matrix about a bin, from a user outside against one inside."""
+    inside, outside = second_layer_users(oracle)
+    statistic = partial(outside_support, oracle.matrix_scale)
+    return part_attack(oracle, (outside, inside), statistic)
+
+
+def label_attack(coef: float, oracle: Oracle) -> Attack:
+    """Residual labels after the public coefficient `coef`: +-(1 + coef sqrt(1/2))."""
+    root = math.sqrt(0.5)
+    users = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
+    return part_attack(oracle, users, third_number, coef=coef)
+
+
+def interval_attack(oracle: Oracle) -> Attack:
+    """The stage of the half-widths, from two bins of layer 2."""
+    users = second_layer_users(oracle)
+    loss = partial(interval_loss, oracle)
+    return part_attack(oracle, users, loss, interval_stage=True, width=oracle.cap)
 
 
 def own_attacks(policy: Policy) -> tuple[Attack, ...]:
@@ -162,12 +234,15 @@ def released(_, oracle, tree, stage, *user):
     return [counts, ("laplace", tree.vec[here]), ("wishart", tree.mat[here])]
 
 
+DIRECTIONS = np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])  # of both layers
+
+
 def second_layer(policy: Policy, t: int) -> State:
     """A State in which the server has made up layer 1: direction (1, -1), a coefficient
     of 5."""
     s = init(policy.params)
     tree = public_state(policy.params.oracle, 5.0, 7.0)
-    tree.frame[:] = np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])
+    tree.frame[:] = DIRECTIONS
     for of_all, own in zip(s.forest, tree, strict=True):
         of_all[0] = own
     s.t[0] = t
@@ -177,12 +252,10 @@ def second_layer(policy: Policy, t: int) -> State:
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Messages of three stages, and of one oracle per arm, in both calibrations; records
     on the edges of both bins, in both layers."""
-    first, rest = np.meshgrid(
-        [-0.99, -0.25, 0.0, 0.25, 0.99],
-        [-0.96, -0.05, 0.0, 0.05, 0.96],
-    )
-    x = np.sqrt(0.5) * np.column_stack([(first + rest).ravel(), (rest - first).ravel()])
-    records = np.vstack([np.column_stack([x, np.full(len(x), y)]) for y in (-1.0, 1.0)])
+    first = [-0.99, -0.25, 0.0, 0.25, 0.99]
+    rest = [-0.96, -0.05, 0.0, 0.05, 0.96]
+    x = np.array([(a, b) for b in rest for a in first]) @ DIRECTIONS
+    records = np.vstack([np.insert(x, 2, y, axis=1) for y in (-1.0, 1.0)])
     pooled = lplr(2, 64, 3, n0=8, gamma=20.0, M=2)
     apart = lplr(2, 64, 2, per_action=True, n0=8, gamma=20.0, M=2)
     printed = lplr(2, 64, 3, calibration="paper", n0=8, gamma=20.0, M=2)
@@ -193,18 +266,12 @@ def audit_instances() -> tuple[AuditInstance, ...]:
         (apart, None),
         (printed, None),
     ]
-    instances = []
-    for policy, state in begun:
-        instance = AuditInstance(
-            policy=policy,
-            releases={send: released},
-            private_fields=policy.private,
-            initial_state=state,
-            rounds=2,
-            records=records,
-        )
-        instances.append(instance)
-    return tuple(instances)
+    reader = {send: released}
+    played = {"rounds": 2, "records": records}
+    return tuple(
+        AuditInstance(policy, reader, policy.private, state, **played)
+        for policy, state in begun
+    )
 
 
 class Case(NamedTuple):
@@ -212,7 +279,7 @@ class Case(NamedTuple):
 
     what: str
     attack: Attack
-    claimed: float  # loss that the paper claims for this part
+    promised: float  # the largest loss that was promised
     proven: float  # the largest loss for these users
     fault: str  # what is planted in `faulty`, in words
     faulty: Attack  # the same attack on a message with a fault, which has to be found
@@ -224,152 +291,44 @@ def audited(case: Case, trials: int, seed: int, planted: bool = False):
     return attacked(attack, delta=0.0, trials=trials, seed=seed)
 
 
-def halved(oracle: Oracle) -> Oracle:
-    """Half of the noise: a fault that an audit has to find."""
-    return oracle._replace(
-        count_scale=oracle.count_scale / 2,
-        vector_scale=oracle.vector_scale / 2,
-        matrix_scale=oracle.matrix_scale / 2,
-        error_scale=oracle.error_scale / 2,
-    )
-
-
-# Statistics of messages (n, bins, 1 + d + d^2)
-
-
-def counts(sent):
-    """The count of bin 0 is at least 1, that of bin 1 at most 0."""
-    return (sent[:, 0, 0] >= 1) & (sent[:, 1, 0] <= 0)
-
-
-def counts_and_vectors(sent):
-    """The same, and the vectors are not below what the user of bin 0 sends."""
-    return counts(sent) & (sent[:, 0, 1] >= 1) & (sent[:, 1, 1] >= 0)
-
-
-def second_vector_entry(sent):
-    """The vector of bin 0 along the direction of layer 2."""
-    return sent[:, 0, 2]
-
-
-def outside_support(scale, sent):
-    """The printed matrix about bin 0 cannot have come from a user with vector e2
-    there."""
-    Z = sent[:, 0, 3:].reshape(-1, 2, 2) + 3 * scale * np.eye(2) - np.diag([0.0, 1.0])
-    return np.linalg.eigvalsh(Z)[:, 0] < -1e-9
-
-
-def interval_loss(oracle: Oracle, sent):
-    """Log-likelihood ratio of the interval statistics of bins 0 and 1."""
-    largest = oracle.cap * np.eye(2)
-    return laplace_loss(largest[0], largest[1], oracle.error_scale, sent[:, :, 0])
-
-
-# Attacks on a part of a message to the last layer
-
-
-def part_attack(oracle, users, statistic, interval_stage=False, **state) -> Attack:
-    """`Attack` on LPLR-UPDATE or LPLR-CI with a public state (keywords of
-    `public_state`)."""
-    stage = 2 * oracle.d - 1 if interval_stage else 2 * oracle.d - 2
-    return Attack(
-        mechanism=partial(messages, oracle, public_state(oracle, **state), stage),
-        a=users[0],
-        b=users[1],
-        statistic=statistic,
-        sees="message",
-        runs=False,
-    )
-
-
-def first_layer_attack(statistic, oracle: Oracle) -> Attack:
-    """d = 1: a user in bin 0 against one in bin 1."""
-    users = (np.array([1.0]), 1.0), (np.array([oracle.edge[1]]), -1.0)
-    return part_attack(oracle, users, statistic)
-
-
-def second_layer_users(oracle: Oracle):
-    """d = 2: users whose residuals fall in bins 0 and 1 of layer 2."""
-    edge = oracle.edge[1]
-    deep = np.array([math.sqrt(1 - edge**2), edge])
-    return (np.array([0.0, 1.0]), 0.0), (deep, 0.0)
-
-
-def matrix_attack(oracle: Oracle) -> Attack:
-    """The matrix about a bin, from a user outside against one inside."""
-    inside, outside = second_layer_users(oracle)
-    statistic = partial(outside_support, oracle.matrix_scale)
-    return part_attack(oracle, (outside, inside), statistic)
-
-
-def label_attack(coef: float, oracle: Oracle) -> Attack:
-    """Residual labels after the public coefficient `coef`: +-(1 + coef sqrt(1/2))."""
-    root = math.sqrt(0.5)
-    users = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
-    return part_attack(oracle, users, second_vector_entry, coef=coef)
-
-
-def interval_attack(oracle: Oracle) -> Attack:
-    """The stage of the half-widths, from two bins of layer 2."""
-    return part_attack(
-        oracle,
-        second_layer_users(oracle),
-        partial(interval_loss, oracle),
-        interval_stage=True,
-        width=oracle.cap,
-    )
-
-
-def with_half_noise(what, attack_on, oracle, claimed, proven) -> Case:
-    """A `Case` whose planted fault is half of the noise; attack_on: oracle -> Attack."""
-    return Case(
-        what=what,
-        attack=attack_on(oracle),
-        claimed=claimed,
-        proven=proven,
-        fault="half of the noise",
-        faulty=attack_on(halved(oracle)),
-    )
-
-
 def audits(epsilon: float, coef: float = 8.0) -> list[Case]:
     """`Case`s for the printed and the corrected message at this budget; the corrected
     message as a whole has the policy's own attack, the others attack a part alone.
 
-    coef: coefficient of the public state that convicts the residual labels.
+    The planted fault is half of the noise, that of twice the budget; or labels that are
+    not clipped. coef: coefficient of the public state that convicts the residual labels.
     """
-    printed_1 = lplr_params(1, 10**4, epsilon, M=2, calibration="paper")
-    printed_2 = lplr_params(2, 10**4, epsilon, M=2, calibration="paper")
-    corrected_1 = lplr_params(1, 10**4, epsilon, M=2)
-    corrected_2 = lplr_params(2, 10**4, epsilon, M=2)
     third = epsilon / 3
-    on_counts = partial(first_layer_attack, counts)
-    on_vectors = partial(first_layer_attack, counts_and_vectors)
     on_labels = partial(label_attack, coef)
-    label = f"printed: residual label, past coefficient {coef:g}"
-    largest_label = 1 + coef * math.sqrt(0.5)
-    whole = "corrected: whole message"
-    both = "printed: counts and vectors"
-    stage = "interval stage"
-    clipped = Case(
-        what="corrected: residual label",
-        attack=on_labels(corrected_2),
-        claimed=third,
-        proven=epsilon / 6,
-        fault="labels that are not clipped",
-        faulty=on_labels(corrected_2._replace(clip=False)),
-    )
-    return [
-        with_half_noise("printed: counts", on_counts, printed_1, third, 2 * third),
-        with_half_noise(both, on_vectors, printed_1, 2 * third, 4 * third),
-        with_half_noise("printed: matrix", matrix_attack, printed_2, third, math.inf),
-        with_half_noise(label, on_labels, printed_2, third, third * largest_label),
-        with_half_noise(
-            f"printed: {stage}", interval_attack, printed_2, epsilon, 2 * epsilon
-        ),
-        with_half_noise(whole, message_attack, corrected_1, epsilon, epsilon),
-        clipped,
-        with_half_noise(
-            f"corrected: {stage}", interval_attack, corrected_2, epsilon, epsilon
-        ),
-    ]
+    label = f"residual label, past coefficient {coef:g}"
+    longest = third * (1 + coef * math.sqrt(0.5))  # loss of the longest label
+    on_vectors = partial(first_layer_attack, counts_and_vectors)
+    cases = []
+    for calibration, d, what, attack_on, proven in (
+        ("paper", 1, "counts", partial(first_layer_attack, counts), 2 * third),
+        ("paper", 1, "counts and vectors", on_vectors, 4 * third),
+        ("paper", 2, "matrix", matrix_attack, math.inf),
+        ("paper", 2, label, on_labels, longest),
+        ("paper", 2, "interval stage", interval_attack, 2 * epsilon),
+        ("corrected", 1, "whole message", message_attack, epsilon),
+        ("corrected", 2, "residual label", on_labels, epsilon / 6),
+        ("corrected", 2, "interval stage", interval_attack, epsilon),
+    ):
+        promised = epsilon
+        oracle = lplr_params(d, 10**4, epsilon, M=2, calibration=calibration)
+        fault = "half of the noise"
+        faulty = lplr_params(d, 10**4, 2 * epsilon, M=2, calibration=calibration)
+        if what == "residual label":
+            promised = third
+            fault = "labels that are not clipped"
+            faulty = oracle._replace(clip=False)
+        case = Case(
+            what=f"{'printed' if oracle.one_sided else 'corrected'}: {what}",
+            attack=attack_on(oracle),
+            promised=promised,
+            proven=proven,
+            fault=fault,
+            faulty=attack_on(faulty),
+        )
+        cases.append(case)
+    return cases

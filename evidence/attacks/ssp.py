@@ -18,7 +18,8 @@ def draw_messages(oracle, model, x, r, rng, out):
     audits."""
     for i in range(out.shape[0]):
         ssp_receive(oracle, model, 0, 2, x, r, rng)
-        out[i, 0], out[i, 1:] = model.vec, model.mat
+        out[i, 0] = model.vec
+        out[i, 1:] = model.mat
 
 
 def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
@@ -29,36 +30,32 @@ def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
     far from both: exp(-(nuclear norm)/(2 c)).
     """
     vector = laplace_loss(a, b, oracle.vector_scale, outputs[:, 0])
-    far = [
-        abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1)
-        for x in (b, a)
-    ]
-    return vector + (far[0] - far[1]) / (2 * oracle.matrix_scale)
+    far_a = np.linalg.eigvalsh(outputs[:, 1:] - np.outer(a, a))
+    far_b = np.linalg.eigvalsh(outputs[:, 1:] - np.outer(b, b))
+    matrix = np.abs(far_b).sum(axis=1) - np.abs(far_a).sum(axis=1)
+    return vector + matrix / (2 * oracle.matrix_scale)
 
 
 def own_attacks(policy: Policy) -> tuple[Attack, ...]:
     """`Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1."""
     oracle = policy.params.oracle
     model = allocate_model(oracle.d)
-    x = np.empty(oracle.d)
-    user = np.eye(oracle.d)
+    clipped = np.empty(oracle.d)
+    first, second, *_ = np.eye(oracle.d)
 
     def sent(record, rng, out):
-        draw_messages(oracle, model, x, clip_to_ball(*record, x)[0], rng, out)
+        y, _ = clip_to_ball(*record, clipped)
+        draw_messages(oracle, model, clipped, y, rng, out)
 
-    mechanism = filled((1 + oracle.d, oracle.d), sent)
-    loss = partial(message_loss, oracle, *user[:2])
-    a, b = ((x, 1.0) for x in user[:2])
-    return (
-        Attack(
-            mechanism=mechanism,
-            a=a,
-            b=b,
-            statistic=loss,
-            sees="message",
-            runs=False,
-        ),
+    attack = Attack(
+        mechanism=filled((1 + oracle.d, oracle.d), sent),
+        a=(first, 1.0),
+        b=(second, 1.0),
+        statistic=partial(message_loss, oracle, first, second),
+        sees="message",
+        runs=False,
     )
+    return (attack,)
 
 
 def attack_instances() -> tuple[Policy, ...]:

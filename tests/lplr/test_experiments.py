@@ -9,7 +9,7 @@ import pytest
 from scipy import stats as sps
 
 from companion.lplr import environments, experiments
-from companion.lplr.lplr import fit_users, intervals, lplr, lplr_params, predict
+from companion.lplr.lplr import fit_users, lplr, lplr_params
 from companion.lplr.ssp import allocate_model, ssp_params, suffstats
 from companion.simulate import repetitions, simulate, stream
 from evidence.attacks import lplr as attacks
@@ -17,7 +17,6 @@ from evidence.attacks import lplr as attacks
 alg = import_module("companion.lplr.lplr")  # the package gives its name to the factory
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
-E = math.e
 
 
 def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
@@ -29,15 +28,17 @@ def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
     fast = experiments.estimate_lplr(design, oracle, users, repetitions(8, 600))
     for row in slow:
         pick = rng.integers(0, 2, users)
-        y = np.where(rng.random(users) < 0.5 + 0.5 * design.means[pick], 1.0, -1.0)
-        tree = fit_users(oracle, design.points[pick], y, rng)
-        plug_in = np.array(
-            [predict(oracle, tree, x, np.empty(2))[0] for x in design.points]
+        liked = rng.random(users) < 0.5 + 0.5 * design.means[pick]
+        labels = np.where(liked, 1.0, -1.0)
+        tree = fit_users(oracle, design.points[pick], labels, rng)
+        own = experiments.score(
+            oracle,
+            tree,
+            experiments.drawn(design, repetitions(1, 1)[0], True),
+            np.empty(2),
         )
-        row[:] = (
-            abs(plug_in - design.means).mean(),
-            intervals(oracle, tree, design.points)[1].mean(),
-        )
+        row[0] = own.mad
+        row[1] = own.width
     assert sps.ks_2samp(fast.mad, slow[:, 0]).pvalue > ALARM
     assert sps.ks_2samp(fast.width, slow[:, 1]).pvalue > ALARM
 
@@ -52,19 +53,37 @@ def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
         for c in (-1.0, 0.0, 0.5, 20.0):
             values, basis = np.linalg.eigh(A @ A.T + c * np.eye(m))
             out = experiments.ball_least_squares((basis * values) @ basis.T, b)
-            gradient = basis @ (np.maximum(values, 0.0) * (basis.T @ out)) - b
-            norms.append(np.linalg.norm(out))
+            positive = np.maximum(values, 0.0)
+            gradient = basis @ (positive * (basis.T @ out)) - b
+            length = np.linalg.norm(out)
+            norms.append(length)
             multiplier = -(gradient @ out) / (out @ out)
             assert multiplier >= -1e-9
-            assert abs(multiplier) < 1e-9 or norms[-1] == pytest.approx(1)
+            assert abs(multiplier) < 1e-9 or length == pytest.approx(1)
             np.testing.assert_allclose(gradient, -multiplier * out, atol=1e-7)
-    assert min(norms) < 0.9 < 1 - 1e-9 < max(norms) < 1 + 1e-9
-    assert experiments.ball_least_squares([[-3.0]], [-1e-3]) == pytest.approx(
-        [-1.0]
-    )  # A is set to 0
-    singular = np.diag([2.0, 0.0])
-    assert experiments.ball_least_squares(singular, [1.0, 0.0]) == pytest.approx(
-        [0.5, 0.0]
+    assert min(norms) < 0.9
+    assert 1 - 1e-9 < max(norms) < 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("A", "b", "found"),
+    [
+        ([[-3.0]], [-1e-3], [-1.0]),  # A is set to 0
+        (np.diag([2.0, 0.0]), [1.0, 0.0], [0.5, 0.0]),
+    ],
+)
+def test_least_squares_of_matrices_that_are_not_positive(A, b, found):
+    assert experiments.ball_least_squares(A, b) == pytest.approx(found)
+
+
+def law_of(points, means, prob):
+    """A law whose points all go to one oracle."""
+    return environments.Law(
+        points=np.array(points),
+        means=np.array(means),
+        prob=np.array(prob),
+        owner=np.zeros(len(points), dtype=np.int64),
+        signs=True,
     )
 
 
@@ -73,24 +92,21 @@ def test_errors_of_an_estimate_by_hand():
     model = allocate_model(2)
     model.mat[:] = 2 * np.eye(2)
     model.vec[:] = [1.0, 0.0]
-    owner = np.zeros(2, dtype=np.int64)
-    prob = np.array([0.25, 0.75])
-    law = environments.Law(
-        points=np.eye(2),
-        means=np.array([0.7, 0.1]),
-        prob=prob,
-        owner=owner,
-        signs=True,
-    )
+    law = law_of(np.eye(2), [0.7, 0.1], [0.25, 0.75])
     assert experiments.theta_error(model, law) == pytest.approx((0.125, 0.0175))
 
 
 @pytest.mark.parametrize(
-    ("make", "options"),
-    [(lplr, {"gamma": 4.0}), (lplr, {"gamma": 4.0, "per_action": True}), (suffstats, {})],
+    ("make", "oracle", "options"),
+    [
+        (lplr, "lplr", {"gamma": 4.0}),
+        (lplr, "lplr", {"gamma": 4.0, "per_action": True}),
+        (suffstats, "ssp", {}),
+    ],
 )
 def test_fast_path_has_the_law_of_rounds_played_where_something_was_learned(
     make,
+    oracle,
     options,
 ):
     """Rewards 0.9 and -0.9: a coin decides, until an epoch ends that tells the two arms
@@ -100,58 +116,43 @@ def test_fast_path_has_the_law_of_rounds_played_where_something_was_learned(
     checked.
     """
     T = 4000
-    options = {"epsilon": 1000.0, "n0": 64} | options
     bandit = environments.contexts([[[0.9, 0.0], [-0.9, 0.0]]], [1.0, 0.0])
-    policy = make(2, T, 2, **options)
+    policy = make(2, T, 2, epsilon=1000.0, **options)
     result = simulate(bandit, [policy], T, repetitions(5, 60), grid=[128, 2000, T])
+    early, middle, final = result.regret[:, 0].T
     uniform = 0.9 * result.rounds  # regret of random play
-    assert (np.abs(result.regret[:, 0, 0] / uniform[0] - 1) < 0.5).all()
-    assert (result.final[:, 0] < 0.5 * uniform[-1]).all()
-    assert (result.regret[:, 0, 1] == result.final[:, 0]).mean() > 0.9
-    oracle = "ssp" if make is suffstats else "lplr"
+    assert (np.abs(early / uniform[0] - 1) < 0.5).all()
+    assert (final < 0.5 * uniform[-1]).all()
+    assert (middle == final).mean() > 0.9
     fast = experiments.eliminate_with(
         oracle,
         bandit,
         T,
         repetitions(20, 2000),
+        epsilon=1000.0,
         **options,
-    ).regret
-    assert sps.ks_2samp(result.final[:, 0], fast).pvalue > ALARM
-
-
-def test_closed_forms_by_hand():
-    """Theorem 1 where e^epsilon = 2: c = 1/(4 sqrt 2), share c/100, bound 3c/1600; it
-    needs a share below 1, so 1/(32 (e^0.01 - 1)^2) = 309.4 users.  r = sqrt(4) 16^(-1/4)
-    = 1, and 3/16 of it. With c = 4.5/epsilon, |v|^2/2c = epsilon |v|^2/9.
-    """
-    assert experiments.theorem_1(10**4, math.log(2)) == pytest.approx(
-        (0.001767767, 0.000331456),
-        rel=1e-5,
     )
+    assert sps.ks_2samp(final, fast.regret).pvalue > ALARM
+
+
+def test_theorem_1_by_hand():
+    """Where e^epsilon = 2: c = 1/(4 sqrt 2), share c/100, bound 3c/1600."""
+    share, bound = experiments.theorem_1(10**4, math.log(2))
+    assert share == pytest.approx(0.001767767, rel=1e-5)
+    assert bound == pytest.approx(0.000331456, rel=1e-5)
+
+
+def test_theorem_1_needs_a_share_below_1():
+    """1/(32 (e^0.01 - 1)^2) = 309.4 users."""
     with pytest.raises(ValueError, match="n=309"):
         experiments.theorem_1(309, 0.01)
     assert experiments.theorem_1(310, 0.01)[0] == pytest.approx(0.999, abs=1e-3)
-    assert experiments.sufficient_statistics_bound(16, 4.0) == pytest.approx(
-        (1.0, 0.1875)
-    )
+
+
+def test_chance_of_an_impossible_matrix_by_hand():
+    """With c = 4.5/epsilon, |v|^2/2c = epsilon |v|^2/9."""
     assert experiments.support_violation(1.0) == pytest.approx(0.1051607, rel=1e-6)
     assert experiments.support_violation(9.0, 0.5) == pytest.approx(1 - math.exp(-0.25))
-
-
-@pytest.mark.parametrize(
-    ("mu", "epsilon", "value"),
-    [
-        ([math.log(2)], 1.0, 1 / 12),
-        ([math.log(2) / 3], 3.0, 1 / 12),
-        ([math.log(2), math.log(2)], 1.0, 41 / 144),
-    ],
-)
-def test_chi_square_at_log_2(mu, epsilon, value):
-    """With A = E (dP+/dP0)^2 = 1/8 + 7/24 + 1 = 17/12 and B = E dP+ dP-/dP0^2 = 1/2 + 1/4
-    = 3/4 in one dimension, the divergence is (A + B)/2 - 1 = 1/12, and (A^2 + B^2)/2 - 1
-    in two.
-    """
-    assert experiments.chi_square_laplace(mu, epsilon) == pytest.approx(value, rel=1e-9)
 
 
 def _message_by_message(m, epsilon, n, second, runs, rng):
@@ -178,32 +179,6 @@ def test_counted_users_have_the_law_of_drawn_ones(m, epsilon, n, second):
     fast = [experiments._sum_of_ratios(m, epsilon, n, second, rng) for _ in range(10_000)]
     assert sps.ks_2samp(slow, fast).pvalue > 1e-4
     assert sps.ttest_ind(slow, fast).pvalue > 1e-4
-
-
-FAILURE = 1920 * math.exp(-8)  # d = 2, M = 10: 48 d/(beta failure) is e^8
-
-
-def test_lemma_1_where_the_logarithm_is_8():
-    """8 over epsilon sqrt(n) = 2 * 10 is 0.4."""
-    oracle = lplr_params(2, 10**8)
-    share, vector, matrix = experiments.lemma_1(oracle, 100, 2.0, FAILURE, k=1)
-    assert share == pytest.approx(6.2 * 2 * 0.4)
-    assert vector == pytest.approx(134 * 0.4 / E)
-    assert matrix == pytest.approx(247 * 0.4 / E**2)
-
-
-@pytest.mark.parametrize(
-    ("log_gamma", "inactive"),
-    [(1.0, 1161 * E**2), (-4.0, 15 * math.exp(-4) * math.sqrt(8))],
-)
-def test_lemma_3_where_the_logarithm_is_8(log_gamma, inactive):
-    """Q = 4 (300 * 81 g^2 + 118 * 4 g + the larger of 43 * 27 g^2 and 15 g sqrt(8)), and
-    M = 10.  (-4 is no ratio of bins, but makes the other one the larger.)"""
-    g = math.exp(log_gamma)
-    Q = 4 * (24300 * g**2 + 472 * g + inactive)
-    oracle = lplr_params(2, 10**8)._replace(log_gamma=log_gamma)
-    terms = experiments.lemma_3(oracle, 10**4, 2.0, FAILURE)
-    assert terms == pytest.approx([1.2 * Q, 12 * Q])
 
 
 @pytest.mark.parametrize(
@@ -234,35 +209,55 @@ def test_attacks_lose_what_is_proven_and_their_faults_more():
             assert attacks.audited(case, 5000, i, planted=True).epsilon > case.proven
 
 
-def test_runs_refuse_by_name():
-    oracle = lplr_params(1, 10**4)
-    bandit = environments.hard_bandit(1, 0.5)
-    design = environments.constant(0.5)
-    run = experiments.eliminate_with
-    for call, name in (
-        (lambda: run("ssp", bandit, 100, [0], per_action=True), "per_action"),
-        (lambda: run("lplr", bandit, 100, [0], n0=0), "n0"),
-        (lambda: run("lplr", bandit, 100, [0], epsilon=5e-324), "epsilon"),
-        (lambda: run("lplr", bandit, 100, []), "seeds"),
-        (lambda: run("lplr", bandit, 3, [0]), "T must be"),
-        (lambda: run("x", bandit, 1000, [0]), "oracle"),
-        (
-            lambda: experiments.estimate_lplr(design, oracle, 10**18 + 10**3, [0]),
-            "n must be",
-        ),
-        (lambda: experiments.estimate_lplr(design, oracle, 1, [0]), "n must be"),
-        (lambda: experiments.estimate_ssp(design, 100, [0], epsilon=5e-324), "epsilon"),
-        (lambda: environments.hard_bandit(3, 0.61), "r "),
-        (lambda: environments.hard_bandit(1, 0.5, repeats=1e30), "repeats"),
-        (lambda: environments.family("ball", 1e30, 100), "d "),
-        (lambda: environments.split(0.9), "points"),
-        (lambda: environments.design([[1, 0]], [1, 1]), "theta"),
-        (lambda: environments.rare(1.1), "prob"),
-    ):
-        with pytest.raises(ValueError, match=name):
-            call()
+BANDIT = environments.hard_bandit(1, 0.5)
+DESIGN = environments.constant(0.5)
+ORACLE = lplr_params(1, 10**4)
+
+
+@pytest.mark.parametrize(
+    ("name", "oracle", "T", "seeds", "options"),
+    [
+        ("per_action", "ssp", 100, [0], {"per_action": True}),
+        ("epsilon", "lplr", 100, [0], {"epsilon": 5e-324}),
+        ("seeds", "lplr", 100, [], {}),
+        ("T must be", "lplr", 3, [0], {}),
+        ("oracle", "x", 1000, [0], {}),
+    ],
+)
+def test_runs_refuse_by_name(name, oracle, T, seeds, options):
+    with pytest.raises(ValueError, match=name):
+        experiments.eliminate_with(oracle, BANDIT, T, seeds, **options)
+
+
+def test_an_unknown_setting_is_refused():
     with pytest.raises(TypeError, match="gama"):
-        run("ssp", bandit, 100, [0], gama=2.0)
+        experiments.eliminate_with("ssp", BANDIT, 100, [0], gama=2.0)
+
+
+@pytest.mark.parametrize("n", [1, 10**18 + 10**3])
+def test_estimates_refuse_too_few_and_too_many_users(n):
+    with pytest.raises(ValueError, match="n must be"):
+        experiments.estimate_lplr(DESIGN, ORACLE, n, [0])
+
+
+def test_estimates_refuse_a_budget_of_infinite_noise():
+    with pytest.raises(ValueError, match="epsilon"):
+        experiments.estimate_ssp(DESIGN, 100, [0], epsilon=5e-324)
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "arguments"),
+    [
+        ("r ", environments.hard_bandit, (3, 0.61)),
+        ("d ", environments.family, ("ball", 1e30, 100)),
+        ("points", environments.split, (0.9,)),
+        ("theta", environments.design, ([[1, 0]], [1, 1])),
+        ("prob", environments.rare, (1.1,)),
+    ],
+)
+def test_designs_refuse_by_name(name, make, arguments):
+    with pytest.raises(ValueError, match=name):
+        make(*arguments)
 
 
 # --- what is counted and logged
@@ -274,72 +269,65 @@ def test_powers_end_at_the_last_one_that_is_no_larger():
     assert experiments.powers(2, 10, 1999) == [2, 20, 200]
 
 
-def two_contexts():
-    """A game of two contexts with two arms each, the second context three times as
-    likely."""
+@pytest.fixture
+def game():
+    """Two contexts with two arms each, all alive, the second three times as likely."""
     X = [[[0.5], [-0.5]], [[0.3], [-0.3]]]
-    return experiments.game_of(environments.contexts(X, [1.0], [0.25, 0.75]))
+    made = experiments.game_of(environments.contexts(X, [1.0], [0.25, 0.75]))
+    made.alive[:] = 1
+    return made
 
 
-def test_uniform_play_shares_a_context_among_the_arms_alive():
-    game = two_contexts()
-    game.alive[:] = [[1, 0], [1, 1]]
+def test_uniform_play_shares_a_context_among_the_arms_alive(game):
+    game.alive[0, 1] = 0
     experiments.play_uniformly(game)
     assert game.law.prob == pytest.approx([0.25, 0.0, 0.375, 0.375])
 
 
-def test_regret_is_counted_by_plays_and_plays_are_counted_once():
+def test_regret_is_counted_by_plays_and_plays_are_counted_once(game):
     """Gaps of 1 and 0.6, played 3 times and 5 times."""
-    game = two_contexts()
     game.users.plays[:] = [7, 3, 9, 5]
     assert experiments.count_regret(game) == pytest.approx(3 * 1.0 + 5 * 0.6)
     assert experiments.count_regret(game) == 0.0
 
 
-def test_the_bound_of_a_round_is_the_mean_over_contexts_of_the_arms_left():
+def test_the_bound_of_a_round_is_the_mean_over_contexts_of_the_arms_left(game):
     """Both arms are left in both: 2 (w + w*) of one arm of two, 0.8 and 1.2; one interval
     of four misses its mean, none in which the best arm is lost."""
-    game = two_contexts()
     log = np.zeros(5)
-    game.alive[:] = 1
     game.f[:] = [[0.5, -0.1], [0.3, -0.3]]
     game.width[:] = [[0.5, 0.3], [0.7, 0.5]]
     experiments.eliminate_and_log(game, log)
-    assert game.alive.tolist() == [[1, 1], [1, 1]]
+    assert game.alive.all()
     assert log[experiments.BOUND] == pytest.approx(0.25 * 1.6 / 2 + 0.75 * 2.4 / 2)
     assert log[experiments.MISSED] == 1.0
     assert log[experiments.LOST] == 0.0
 
 
-def test_best_arms_that_leave_are_lost():
-    game = two_contexts()
+def test_best_arms_that_leave_are_lost(game):
     log = np.zeros(5)
-    game.alive[:] = 1
     game.width[:] = 0.01
     game.f[:] = [[-0.5, 0.5], [-0.3, 0.3]]
     experiments.eliminate_and_log(game, log)
     assert log[experiments.LOST] == 2.0
 
 
-def test_lplr_asks_the_users_of_all_stages_but_the_second():
+def test_lplr_asks_the_users_of_all_stages_but_the_second(game):
     """d = 1, 43 rounds: two stages of 21 users, of which the first is asked."""
     oracle = lplr_params(1, 100, math.inf, M=2, threshold=0.0)
-    game = two_contexts()
-    game.alive[:] = 1
     experiments.play_uniformly(game)
     forest = alg.allocate_tree(oracle, 1)
-    asked = experiments.learn_lplr(oracle, forest, game, 43, np.random.default_rng(1))
-    assert asked == 21
+    rng = np.random.default_rng(1)
+    assert experiments.learn_lplr(oracle, forest, game, 43, rng) == 21
     assert game.users.plays.sum() == 21
 
 
-def test_sufficient_statistics_ask_everybody():
-    game = two_contexts()
-    game.alive[:] = 1
+def test_sufficient_statistics_ask_everybody(game):
     experiments.play_uniformly(game)
     rng = np.random.default_rng(1)
     oracle = ssp_params(1, math.inf)
-    assert experiments.learn_ssp(oracle, allocate_model(1), game, 43, rng) == 43
+    model = allocate_model(1)
+    assert experiments.learn_ssp(oracle, model, game, 43, rng) == 43
     assert game.users.plays.sum() == 43
 
 
@@ -359,50 +347,21 @@ def small_tree():
 POINTS = [[0.6, 0.5], [0.9, 0.3]]  # what is left falls into bins 0 and 1 of layer 2
 
 
-def test_layer_widths_by_hand():
-    """Layer 1: one bin, 0.1.  Layer 2: bins of chances 1/4 and 3/4 with 0.1 and 0.35."""
-    oracle, tree = small_tree()
-    design = environments.design(POINTS, [0.0, 0.0], [0.25, 0.75])
-    found = experiments.layer_widths(oracle, tree, design)
-    assert found == pytest.approx([0.1, 0.25 * 0.1 + 0.75 * 0.35])
-
-
-def test_a_point_that_stops_counts_with_what_is_left_of_it():
-    """Without a model in bin 1 of layer 2 its points may miss all of 0.3."""
-    oracle, tree = small_tree()
-    tree.link[tree.start[1] + 1, alg.ACTIVE] = 0
-    design = environments.design(POINTS, [0.0, 0.0], [0.25, 0.75])
-    found = experiments.layer_widths(oracle, tree, design)
-    assert found == pytest.approx([0.1, 0.25 * 0.1 + 0.75 * 0.4])
-
-
 def test_a_summary_names_bins_after_their_parents():
     oracle, tree = small_tree()
-    tree.stat[tree.start[1], 0] = 30.0
+    tree.stat[tree.start[1], alg.COUNT] = 30.0
     rows = experiments.tree_summary(oracle, tree, 60)
-    assert [(row["bin"], row["parent"]) for row in rows] == [
-        ("B0", "root"),
-        ("B1", "root"),
-        ("B00", "B0"),
-        ("B01", "B0"),
-    ]
+    assert [row["bin"] for row in rows] == ["B0", "B1", "B00", "B01"]
+    assert [row["parent"] for row in rows] == ["root", "root", "B0", "B0"]
     assert [row["layer"] for row in rows] == [1, 1, 2, 2]
     assert [row["active"] for row in rows] == [True, False, True, True]
     assert rows[2]["noisy_share"] == 0.5
-    assert rows[0]["coefficient"] == 0.3
 
 
 def scored(points, means, prob):
     """The `Trials` of `small_tree` on these points."""
     oracle, tree = small_tree()
-    owner = np.zeros(len(points), dtype=np.int64)
-    law = environments.Law(
-        points=np.array(points),
-        means=np.array(means),
-        prob=np.array(prob),
-        owner=owner,
-        signs=True,
-    )
+    law = law_of(points, means, prob)
     return experiments.score(oracle, tree, law, np.empty(2))
 
 
@@ -432,23 +391,33 @@ def test_two_hypotheses_far_apart_are_never_confused():
     assert experiments.likelihood_ratio_errors(20.0, 5.0, 50, 10, rng) == 0
 
 
-def test_each_method_draws_its_users_from_a_stream_of_its_own():
-    """A design that a function draws, and then the users: by hand, for both."""
+@pytest.fixture
+def made():
+    """A design that a function draws, a repetition, and its law."""
 
-    def made(rng):
+    def draw(rng):
         return environments.constant(0.5 + 0.4 * rng.random())
 
-    seeds = repetitions(3, 1)
-    mad = experiments.estimate_ssp(made, 40, seeds)[0]
-    law = experiments.drawn(made, seeds[0], True)
+    (seed,) = repetitions(3, 1)
+    return draw, seed, experiments.drawn(draw, seed, True)
+
+
+def test_ssp_draws_its_users_from_a_stream_of_its_own(made):
+    draw, seed, law = made
     model = allocate_model(1)
     users = environments.no_users(1, 1)
-    experiments.ssp_sums(ssp_params(1), model, law, 40, stream(seeds[0], "SSP"), users)
+    experiments.ssp_sums(ssp_params(1), model, law, 40, stream(seed, "SSP"), users)
+    mad, _ = experiments.estimate_ssp(draw, 40, [seed])
     assert mad[0] == experiments.theta_error(model, law)[0]
+
+
+def test_lplr_draws_its_users_from_a_stream_of_its_own(made):
+    draw, seed, law = made
     oracle = lplr_params(1, 40, 50.0, M=2)
-    tree = experiments.fit_design(made, oracle, 40, seeds[0])
     forest = alg.allocate_tree(oracle, 1)
-    experiments.fit_sums(oracle, forest, law, 20, stream(seeds[0], "LPLR"), users)
+    users = environments.no_users(1, 1)
+    experiments.fit_sums(oracle, forest, law, 20, stream(seed, "LPLR"), users)
+    tree = experiments.fit_design(draw, oracle, 40, seed)
     np.testing.assert_array_equal(tree.stat, forest.stat[0])
 
 
@@ -501,13 +470,6 @@ def test_arms_of_the_spread_bandit_are_opposite():
     bandit = environments.spread_bandit(2, 10**4, 1)
     assert bandit.X.shape == (250, 2, 2)
     np.testing.assert_array_equal(bandit.X[:, 1], -bandit.X[:, 0])
-
-
-def test_arms_of_the_easy_bandit_have_norm_1_and_theta_four_fifths():
-    bandit = environments.easy_bandit(1)
-    assert bandit.X.shape == (16, 4, 2)
-    np.testing.assert_allclose(np.linalg.norm(bandit.X, axis=2), 1.0)
-    assert np.linalg.norm(bandit.theta) == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize(("mean", "total"), [(1.0, 10.0), (-1.0, -10.0)])

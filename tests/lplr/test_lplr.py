@@ -19,6 +19,12 @@ lplr = alg.lplr
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 E = math.e
+ORACLE = alg.lplr_params(2, 10**4, M=2)  # epsilon = 1
+
+
+def at(kernel, tree, phi):
+    """What `predict` or `interval` says of phi."""
+    return kernel(ORACLE, tree, np.array(phi), np.empty(2))
 
 
 @pytest.mark.parametrize(
@@ -52,36 +58,41 @@ def test_constants_of_the_theory_where_the_logarithm_is_7():
 def test_guarantee_is_the_larger_of_both_stages():
     """Counts 2/4, vectors 2 sqrt(2)/(4 sqrt 2), matrices 2/2: 2.5; intervals 2 *
     2/b_e."""
-    oracle = alg.lplr_params(2, 100)._replace(
+    oracle = ORACLE._replace(
         count_scale=4.0,
+        vector_scale=math.sqrt(2) * np.array([4.0, 4.0]),
         matrix_scale=1.0,
         error_scale=8.0,
     )
-    oracle = oracle._replace(vector_scale=math.sqrt(2) * np.array([4.0, 4.0]))
     assert alg.guarantee(oracle, 1.0).epsilon == pytest.approx(2.5)
-    assert alg.guarantee(oracle._replace(error_scale=1.0), 1.0).epsilon == pytest.approx(
-        4.0
-    )
-    printed = alg.lplr_params(1, 10**4, 0.5, calibration="paper")
-    for q in (oracle._replace(clip=False), printed, printed._replace(clip=True)):
-        assert alg.guarantee(q, 0.5)[1:3] == (math.inf, 0.0)
-        assert alg.guarantee(q, 0.5).claimed == (0.5, 0.0)
+    wider = oracle._replace(error_scale=1.0)
+    assert alg.guarantee(wider, 1.0).epsilon == pytest.approx(4.0)
+
+
+PRINTED = alg.lplr_params(1, 10**4, 0.5, calibration="paper")
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [ORACLE._replace(clip=False), PRINTED, PRINTED._replace(clip=True)],
+)
+def test_the_printed_message_promises_nothing(oracle):
+    promise = alg.guarantee(oracle, 0.5)
+    assert promise.epsilon == math.inf
+    assert promise.claimed == (0.5, 0.0)
 
 
 @pytest.mark.parametrize(
     "make",
     [alg.lplr_params, partial(lplr, K=3), partial(suffstats, K=3)],
 )
-def test_budgets_of_infinite_noise_are_refused(make):
-    for name, value in (
-        ("epsilon", 5e-324),
-        ("epsilon", -1.0),
-        ("T", 2e18),
-        ("d", 65),
-        ("z", -1),
-    ):
-        with pytest.raises(ValueError, match=f"{name} "):
-            make(**{"d": 2, "T": 1000, name: value})
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("epsilon", 5e-324), ("epsilon", -1.0), ("T", 2e18), ("d", 65), ("z", -1)],
+)
+def test_budgets_of_infinite_noise_are_refused(make, name, value):
+    with pytest.raises(ValueError, match=f"{name} "):
+        make(**{"d": 2, "T": 1000, name: value})
 
 
 @pytest.mark.parametrize("n", [1, 1000])
@@ -89,38 +100,40 @@ def test_the_noise_drawn_has_the_scales_of_the_parameters(n):
     """Count, vector, matrix (diagonal, off) and interval statistic in bins 0 and 1 of
     layer 2."""
     oracle = alg.lplr_params(2, 10**4, 0.5, M=2)
+    oracle = oracle._replace(threshold=-1e18)
     rng = np.random.default_rng([1, n])
-    oracle, tree = oracle._replace(threshold=-1e18), public_state(oracle)
+    tree = public_state(oracle)
     nodes = slice(tree.start[1], tree.start[2])
     seen = np.empty((1500, 2, 5))
     for row in seen:
-        tree.stat[nodes, alg.COUNT] = tree.stat[nodes, alg.ERROR] = 0.0
+        tree.stat[nodes, alg.COUNT] = 0.0
+        tree.stat[nodes, alg.ERROR] = 0.0
         tree.vec[nodes] = 0.0
         tree.mat[nodes] = 0.0
-        for stage in (2, 3):
-            alg.add_noise(oracle, tree, stage, n, rng)
-        row[:, 0], row[:, 4] = tree.stat[nodes, alg.COUNT], tree.stat[nodes, alg.ERROR]
-        row[:, 1], row[:, 2:4] = tree.vec[nodes, 1], tree.mat[nodes, 0]
-    vector = oracle.edge[:2] * 6 * math.sqrt(2) * 4.0
-    matrix = (oracle.edge[:2] ** 2 * 6.0) ** 2
-    constant = np.ones(2)
-    variances = [
-        2 * 12.0**2 * constant,
-        2 * vector**2,
-        12 * matrix,
-        6 * matrix,
-        128 * constant,
-    ]
-    variances = n * np.column_stack(variances)
+        alg.add_noise(oracle, tree, 2, n, rng)
+        alg.add_noise(oracle, tree, 3, n, rng)
+        row[:, 0] = tree.stat[nodes, alg.COUNT]
+        row[:, 1] = tree.vec[nodes, 1]
+        row[:, 2:4] = tree.mat[nodes, 0]
+        row[:, 4] = tree.stat[nodes, alg.ERROR]
+    edge = oracle.edge[:2]
+    variances = np.empty((2, 5))
+    variances[:, 0] = 2 * 12.0**2
+    variances[:, 1] = 2 * (edge * 6 * math.sqrt(2) * 4.0) ** 2
+    variances[:, 2] = 12 * (edge**2 * 6.0) ** 2
+    variances[:, 3] = 6 * (edge**2 * 6.0) ** 2
+    variances[:, 4] = 128
+    variances *= n
     assert (abs(seen.mean(axis=0)) < 5.5 * np.sqrt(variances / 1500)).all()
     ratio = seen.var(axis=0) / variances  # a halved scale gives 1/4, heavy tails included
     assert 0.6 < ratio.min() < ratio.max() < 1.6
     for z in seen.reshape(1500, -1).T:
         assert sps.ks_2samp(z, -z).pvalue > ALARM  # both sides alike
     if n == 1:
+        scaled = seen / np.sqrt(variances / 2)
         for j in (0, 1, 4):
-            z = seen[:, :, j] / np.sqrt(variances[:, j] / 2)
-            assert sps.kstest(z.ravel(), sps.laplace.cdf).pvalue > ALARM
+            laplace = sps.kstest(scaled[:, :, j].ravel(), sps.laplace.cdf)
+            assert laplace.pvalue > ALARM
 
 
 DRAWS = 20_000  # a variance below is known up to 8 %: 5.6 standard errors
@@ -177,31 +190,41 @@ def test_bin_edges_belong_to_their_own_bin(gamma):
     assert alg.bin_index(oracle, oracle.edge[oracle.M] / 2) == oracle.M
 
 
-def test_half_widths_add_up_along_the_walk():
-    oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
-    tree = public_state(oracle, 0.3, width=0.1)
-    phi = np.array([0.6, 0.5])
-    residual = np.empty(2)
-    tree.stat[0, alg.SLOPE] = 0.05
-    b = tree.start[1]  # the residual has length 0.5: bin 0
-    tree.stat[b, alg.COEF] = 0.4
-    tree.stat[b, alg.FLAT] = 0.02
-    tree.stat[b, alg.SLOPE] = 0.1
-    f, width = alg.predict(oracle, tree, phi, residual)
+@pytest.fixture
+def tree():
+    """Layer 1: coefficient 0.3, half-width 0.1 + 0.05 |u'phi|; bin 0 of layer 2: 0.4 and
+    0.02 + 0.1 |u'phi|."""
+    made = public_state(ORACLE, 0.3, width=0.1)
+    b = made.start[1]
+    made.stat[0, alg.SLOPE] = 0.05
+    made.stat[b, alg.COEF] = 0.4
+    made.stat[b, alg.FLAT] = 0.02
+    made.stat[b, alg.SLOPE] = 0.1
+    return made
+
+
+PHI = [0.6, 0.5]  # the residual has length 0.5: bin 0
+
+
+def test_half_widths_add_up_along_the_walk(tree):
+    f, width = at(alg.predict, tree, PHI)
     assert f == pytest.approx(0.3 * 0.6 + 0.4 * 0.5)
     assert width == pytest.approx(0.1 + 0.05 * 0.6 + 0.02 + 0.1 * 0.5)
-    tree.link[b, alg.ACTIVE] = 0  # the walk stops: all of the residual may be missed
-    f, width = alg.predict(oracle, tree, phi, residual)
-    assert f == pytest.approx(0.18)
-    assert width == pytest.approx(0.13 + 0.5)
-    assert alg.interval(oracle, tree, phi, residual) == pytest.approx((0.18, 0.63))
+
+
+def test_all_that_is_left_may_be_missed_where_the_walk_stops(tree):
+    tree.link[tree.start[1], alg.ACTIVE] = 0
+    assert at(alg.predict, tree, PHI) == pytest.approx((0.18, 0.13 + 0.5))
+    assert at(alg.interval, tree, PHI) == pytest.approx((0.18, 0.63))
     tree.stat[0, alg.FLAT] = 0.5
-    assert alg.interval(oracle, tree, phi, residual) == pytest.approx(
-        (0.0, math.hypot(0.6, 0.5))
-    )
+    length = math.hypot(0.6, 0.5)
+    assert at(alg.interval, tree, PHI) == pytest.approx((0.0, length))
+
+
+def test_a_half_width_is_capped_and_that_of_the_dummy_is_0(tree):
     tree.stat[0, alg.FLAT] = 9.0
-    assert alg.predict(oracle, tree, phi, residual)[1] == oracle.cap
-    assert alg.predict(oracle, tree, np.zeros(2), residual) == (0.0, 0.0)
+    assert at(alg.predict, tree, PHI)[1] == ORACLE.cap
+    assert at(alg.predict, tree, [0.0, 0.0]) == (0.0, 0.0)
 
 
 def test_calibrated_half_widths_are_z_standard_deviations_of_the_known_noise():
@@ -211,7 +234,7 @@ def test_calibrated_half_widths_are_z_standard_deviations_of_the_known_noise():
     b = tree.start[1] + 1
     g = oracle.edge[1]
     count = 3e5
-    s = 0.8 * oracle.edge[1] ** 2
+    s = 0.8 * g**2
     spread = 6e4
     tree.stat[b, alg.COUNT] = count
     tree.stat[b, alg.VALUE] = s
@@ -222,9 +245,8 @@ def test_calibrated_half_widths_are_z_standard_deviations_of_the_known_noise():
     matrix = 3 / 0.5
     own = g * math.sqrt(n * (2 * vector**2 + 4 * 3 * matrix**2 * g**2)) / count
     sampling = g / math.sqrt(count)
-    inherited = (
-        spread / count + 2.0 * math.sqrt(2 * n) * (4 / 0.5) * g / math.sqrt(s) / count
-    )
+    error = math.sqrt(2 * n) * (4 / 0.5) * g / math.sqrt(s)
+    inherited = (spread + 2.0 * error) / count
     expected = 2.0 * (own + sampling) / s + inherited / math.sqrt(s)
     assert tree.stat[b, alg.SLOPE] == pytest.approx(expected)
     assert tree.stat[b, alg.FLAT] == 0.0
@@ -244,23 +266,29 @@ def test_a_message_hides_every_node_however_empty():
         assert ((tree.mat[:2] != 0.0) == (n == 1)).all()
 
 
-def test_labels_are_clipped_in_messages_and_in_sums():
+@pytest.mark.parametrize(
+    ("phi", "y", "label"),
+    [
+        ([-0.7, 0.7], 1.0, 2.0),  # less clip(-35)
+        ([0.7, 0.7], -1.0, -2.0),  # less clip(35)
+        ([0.1, 0.99], 0.2, -0.8),  # less clip(5)
+    ],
+)
+def test_labels_are_clipped_in_messages_and_in_sums(phi, y, label):
     """A coefficient of 50 in the past: labels lie in [-2, 2] on both paths, and agree."""
     oracle = alg.lplr_params(2, 10**4, math.inf, M=2)
-    points = np.array([[-0.7, 0.7], [0.7, 0.7], [0.1, 0.99]])
+    phi = np.array(phi)
     sums = public_state(oracle, 50.0)
     sent = public_state(oracle, 50.0)
     rng = np.random.default_rng(0)
     residual = np.empty(2)
-    for phi, y in zip(points, (1.0, -1.0, 0.2), strict=True):
-        b, prediction, _ = alg.walk(oracle, sums, 1, phi, residual)
-        alg.add_statistics(oracle, sums, b, residual, 5, 5 * y, prediction)
-        for _ in range(5):
-            alg.send(oracle, sent, 2, phi, y, rng, np.empty(2))
+    b, prediction, _ = alg.walk(oracle, sums, 1, phi, residual)
+    alg.add_statistics(oracle, sums, b, residual, 5, 5 * y, prediction)
+    for _ in range(5):
+        alg.send(oracle, sent, 2, phi, y, rng, np.empty(2))
     np.testing.assert_allclose(sums.vec, sent.vec, atol=1e-12)
     np.testing.assert_allclose(sums.mat, sent.mat, atol=1e-12)
-    labels = np.array([1.0 + 1.0, -1.0 - 1.0, 0.2 - 1.0])  # clip(-35), clip(35), clip(5)
-    assert sums.vec[:-1, 1].sum() == pytest.approx(5 * (labels * points[:, 1]).sum())
+    assert sums.vec[b, 1] == pytest.approx(5 * label * phi[1])
 
 
 def test_an_epoch_that_learned_nothing_eliminates_nobody():
@@ -319,11 +347,8 @@ def test_a_fit_is_the_plain_numpy_version_of_the_chapter(d, gamma):
     N = 600
     chapter = plain("lplr")
     phi = rng.uniform(-0.5, 0.5, (N, d)) * np.exp(-2 * rng.random((N, 1)))
-    y = np.where(
-        rng.random(N) < 0.5 + 0.5 * phi @ np.full(d, 0.8 / math.sqrt(d)),
-        1.0,
-        -1.0,
-    )
+    mean = phi.sum(axis=1) * 0.8 / math.sqrt(d)
+    y = np.where(rng.random(N) < 0.5 + 0.5 * mean, 1.0, -1.0)
     oracle = alg.lplr_params(d, N, math.inf, gamma=gamma, M=6)
     tree = alg.fit_users(oracle, phi, y, rng)
     models = chapter["plain_lplr"](phi, y, math.inf, gamma, 6, rng)
@@ -355,20 +380,20 @@ def test_the_noise_of_the_plain_version_is_that_of_the_messages(d):
 
 
 @pytest.mark.parametrize(
-    ("phi", "y", "name"),
+    ("N", "d", "length", "y", "name"),
     [
-        (np.full((8, 2), 1.0), np.ones(8), "phi"),
-        (np.full((8, 2), np.nan), np.ones(8), "phi"),
-        (np.full((8, 1), 0.5), np.ones(8), "phi"),
-        (np.full((3, 2), 0.5), np.ones(3), "phi"),
-        (np.full((8, 2), 0.5), np.full(8, 1.1), "y"),
-        (np.full((8, 2), 0.5), np.full(8, np.nan), "y"),
+        (8, 2, 1.0, 1.0, "phi"),
+        (8, 2, np.nan, 1.0, "phi"),
+        (8, 1, 0.5, 1.0, "phi"),
+        (3, 2, 0.5, 1.0, "phi"),
+        (8, 2, 0.5, 1.1, "y"),
+        (8, 2, 0.5, np.nan, "y"),
     ],
 )
-def test_users_are_checked(phi, y, name):
-    oracle = alg.lplr_params(2, 1000)
+def test_users_are_checked(N, d, length, y, name):
+    phi = np.full((N, d), length)
     with pytest.raises(ValueError, match=name):
-        alg.fit_users(oracle, phi, y, np.random.default_rng(0))
+        alg.fit_users(ORACLE, phi, np.full(N, y), np.random.default_rng(0))
 
 
 def test_a_tree_of_too_many_bins_is_refused():
@@ -378,25 +403,23 @@ def test_a_tree_of_too_many_bins_is_refused():
 
 def test_a_half_width_is_capped_on_the_walk_that_a_message_takes():
     """A flat half-width of 9 above: the interval statistic of a user is made from 2."""
-    oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
-    tree = public_state(oracle, width=9.0)
-    assert alg.walk(oracle, tree, 1, np.array([0.6, 0.5]), np.empty(2))[2] == oracle.cap
+    tree = public_state(ORACLE, width=9.0)
+    _, _, eta = alg.walk(ORACLE, tree, 1, np.array(PHI), np.empty(2))
+    assert eta == ORACLE.cap
 
 
 def test_what_a_user_says_of_errors_above_by_hand():
     """Half-width 0.5 above, residual 0.5 along the direction, eigenvalue 1: five users of
     0.25."""
-    oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
-    tree = public_state(oracle, width=0.5)
+    tree = public_state(ORACLE, width=0.5)
     b = tree.start[1]
     alg.add_error(tree, 1, b, np.array([0.0, 0.5]), 5, 0.5)
     assert tree.stat[b, alg.ERROR] == pytest.approx(1.25)
 
 
 def test_an_interval_as_long_as_the_vector_has_its_centre_at_zero():
-    oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
-    tree = public_state(oracle, 0.3, width=0.6)
-    assert alg.interval(oracle, tree, np.array([0.6, 0.0]), np.empty(2)) == (0.0, 0.6)
+    tree = public_state(ORACLE, 0.3, width=0.6)
+    assert at(alg.interval, tree, [0.6, 0.0]) == (0.0, 0.6)
 
 
 def test_an_arm_whose_upper_end_meets_the_lower_one_stays():
@@ -405,16 +428,16 @@ def test_an_arm_whose_upper_end_meets_the_lower_one_stays():
     assert alive.tolist() == [1, 1]
 
 
-def test_an_epoch_that_ends_with_the_run_is_not_asked():
+@pytest.mark.parametrize(("T", "asked"), [(12, False), (13, True)])
+def test_an_epoch_that_ends_with_the_run_is_not_asked(T, asked):
     """n0 = 2: epochs of 4 and 8 rounds; nobody would use the last 8 of 12, but those of
     13."""
-    for T, asked in ((12, False), (13, True)):
-        policy = lplr(1, T, 1, epsilon=math.inf, n0=2, threshold=0.0, M=2)
-        live = policy.start(0)
-        for _ in range(12):
-            live.select([[0.9]])
-            live.update(0, 1.0)
-        assert bool(live.state.forest.stat[1, :, alg.COUNT].any()) is asked
+    policy = lplr(1, T, 1, epsilon=math.inf, n0=2, threshold=0.0, M=2)
+    live = policy.start(0)
+    for _ in range(12):
+        live.select([[0.9]])
+        live.update(0, 1.0)
+    assert bool(live.state.forest.stat[1, :, alg.COUNT].any()) is asked
 
 
 def test_the_first_epoch_has_twice_n0_rounds():

@@ -12,15 +12,22 @@ def test_scales_and_promise_of_sufficient_statistics():
     """4 sqrt(d)/epsilon and 2/epsilon at d = 4, epsilon = 2; each is half of the
     budget."""
     oracle = ssp.ssp_params(4, 2.0)
-    assert (oracle.vector_scale, oracle.matrix_scale, oracle.z) == (4.0, 1.0, 3.0)
+    assert oracle.vector_scale == 4.0
+    assert oracle.matrix_scale == 1.0
     assert ssp.ssp_guarantee(oracle).epsilon == pytest.approx(2.0)
-    assert ssp.ssp_guarantee(oracle._replace(matrix_scale=2.0)).epsilon == pytest.approx(
-        1.5
-    )
-    assert ssp.ssp_params(4, math.inf).z == 4.0
-    made = [ssp.suffstats(2, 64, 3, epsilon=e) for e in (3.0, math.inf)]
-    assert [q.name for q in made] == ["SSP", "Least squares"]
-    assert [q.guarantee.model for q in made] == ["local", "none"]
+    wider = oracle._replace(matrix_scale=2.0)
+    assert ssp.ssp_guarantee(wider).epsilon == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "name", "model", "z"),
+    [(3.0, "SSP", "local", 3.0), (math.inf, "Least squares", "none", 4.0)],
+)
+def test_without_noise_it_is_least_squares(epsilon, name, model, z):
+    policy = ssp.suffstats(2, 64, 3, epsilon=epsilon)
+    assert policy.name == name
+    assert policy.guarantee.model == model
+    assert policy.params.oracle.z == z
 
 
 def test_half_widths_of_sufficient_statistics_by_hand():
@@ -29,9 +36,11 @@ def test_half_widths_of_sufficient_statistics_by_hand():
     n = 10**8
     b = 4 * math.sqrt(2) / 0.5
     c = 2 / 0.5
-    root = math.sqrt(10**8)
+    root = math.sqrt(n)
     model = ssp.allocate_model(2)
-    model.mat[0, 0], model.mat[1, 1], model.vec[:] = 0.5 * n, 0.1 * n, (0.3 * n, 0.05 * n)
+    model.mat[0, 0] = 0.5 * n
+    model.mat[1, 1] = 0.1 * n
+    model.vec[:] = 0.3 * n, 0.05 * n
     ssp.ssp_fit(oracle, model, n)
     ridge = 2.0 * 2 * math.sqrt(3) * c * root
     radius = ridge + 2.0 * root * math.sqrt(2 * b * b + 12 * c * c)
