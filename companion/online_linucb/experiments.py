@@ -1,8 +1,8 @@
 """What the chapter measures besides regret, and the paper's closed forms.
 
 Source: "Improved rate for locally differentially private linear bandits", Section 3.1,
-Lemmas 3.3 and H.6, Theorems 3.4 and C.2, Corollaries 3.6 and C.1, Table 1; `oracle_loss`
-is a comparison of ours.
+Lemmas 3.3 and H.6, Corollaries 3.6 and C.1, Table 1; `oracle_loss` is a comparison of
+ours.
 """
 
 import numpy as np
@@ -62,72 +62,6 @@ def needed_width(env, policy, T: int, seed: int) -> float:
         gap = np.linalg.lstsq(X[-1], mu[-1], rcond=None)[0] - s.centre
         need = max(need, np.sqrt(gap @ np.linalg.solve(s.V_inv, gap)))
     return need
-
-
-def proof_terms(env, policy, T: int, seed: int) -> np.ndarray:
-    """What the proof of Theorem 3.4 adds up, over one run: regret, signal, noise, Q_T,
-    potential.
-
-    With gap = theta_t - theta*, u the clean action and x the noisy one: signal, sum of
-    <u, gap>^2; noise, sum of <x - u, gap>^2; Q_T, sum of ||gap||^2; potential, sum of
-    min(1, u'V^-1 u) with V as it was before the round.
-    """
-    s = policy.init(policy.params)
-    prediction = s.experts.theta.copy()  # both as they were before the round
-    V_inv = s.V_inv.copy()
-    terms = np.zeros((T, 5))
-    for t, (_, s, X, mu, arms) in enumerate(trace(env, policy, T, seed, 1)):
-        theta = np.linalg.lstsq(X[0], mu[0], rcond=None)[0]
-        u = X[0, arms[0]]
-        gap = prediction - theta
-        noise = s.message[:-1] - u
-        terms[t, 0] = mu[0].max() - mu[0, arms[0]]
-        terms[t, 1] = (u @ gap) ** 2
-        terms[t, 2] = (noise @ gap) ** 2
-        terms[t, 3] = gap @ gap
-        terms[t, 4] = min(1.0, u @ V_inv @ u)
-        prediction = s.experts.theta.copy()
-        V_inv = s.V_inv.copy()
-    return terms.sum(axis=0)
-
-
-def learner_regret(maler, sigma: float, T: int, rng: np.random.Generator) -> np.ndarray:
-    """Cumulative (realised regret, linearised regret, squared distance to theta*), (T,
-    3).
-
-    The online learner sees noisy pairs: contexts uniform on the unit sphere, rewards
-    signs with mean <x, theta*>, theta* = 1/sqrt(d) in every coordinate; so S = I/d and mu
-    = 2/d.
-    """
-    d = maler.d
-    theta = np.ones(maler.d) / np.sqrt(maler.d)
-    s = online.init_experts(maler)
-    p = online.Params(
-        d=d,
-        T=T,
-        sigma=sigma,
-        jitter=0.0,
-        offset=False,
-        width=0.0,
-        maler=maler,
-    )
-    X = rng.standard_normal((T, d))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    Y = np.where(rng.random(T) < 0.5 + 0.5 * X @ theta, 1.0, -1.0)
-    Y += sigma * rng.standard_normal(T)
-    X += sigma * rng.standard_normal(X.shape)
-    g = np.empty(d)
-    out = np.empty((T, 3))
-    for t in range(T):
-        ours = online.gradient(p, X[t], Y[t], s.theta, g) - Y[t]
-        best = X[t] @ theta - Y[t]
-        energy = s.theta @ s.theta - theta @ theta
-        gap = s.theta - theta
-        out[t, 0] = ours**2 - best**2 - sigma**2 * energy
-        out[t, 1] = g @ gap
-        out[t, 2] = gap @ gap
-        online.update_experts(maler, s, g)
-    return out.cumsum(axis=0)
 
 
 def oracle_loss(env, T: int, sigmas, rng: np.random.Generator) -> np.ndarray:
@@ -226,20 +160,6 @@ def theory_width_and_clip(
     M = online.regret_bound(online.maler_params("ogd", d, T, gradient=clip), T)
     K = (NOISE + scale) ** 2 * log + scale**2 * log * 4.0 * T
     return {"width": float(np.sqrt(M + K)), "clip": clip}
-
-
-def strong_bounds(maler, mu: float, T: int, failure: float) -> tuple[float, float]:
-    """Theorem C.2 for a mu-strongly convex expected loss: bounds on its regret and on
-    Q_T.
-
-    The second, on Q_T = sum ||theta_t - theta*||^2, is 2/mu times the first.
-    """
-    G = maler.gradient
-    D = maler.ball
-    A = 2.0 * np.log(np.sqrt(3.0) * (0.5 * np.log2(T) + 3.0)) + 1.0 + np.log(T)
-    regret = (40.0 * G * D + 18.0 * G**2 / mu) * A
-    regret += 32.0 * G**2 * np.log(1.0 / failure) / mu
-    return regret, 2.0 / mu * regret
 
 
 def display_3_6(d, T, epsilon, delta, lambda_min, clip=None) -> float:
