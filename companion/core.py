@@ -162,13 +162,13 @@ def plain_loop(select, update):
             arms[t] = select(p, s, X[t], rng)
             update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
-    if not (isinstance(select, Dispatcher) and isinstance(update, Dispatcher)):
-        return play
     if ours and home == other:
         play.__module__ = home
         # `jit` caches nothing with "<" in its name, as the name of an inner function has
         play.__qualname__ = f"play.{select.__name__}.{update.__name__}"
-    return jit(play)
+    if isinstance(select, Dispatcher) and isinstance(update, Dispatcher):
+        return jit(play)
+    return play
 
 
 def need_declared(algorithm) -> None:
