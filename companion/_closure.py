@@ -36,21 +36,20 @@ class Package:
         if first not in self.roots:
             return None
         stem = self.roots[first].joinpath(*rest)
-        places = [stem / "__init__.py", *([stem.with_suffix(".py")] if rest else [])]
-        return next((p for p in places if p.is_file()), None)
+        folder = stem / "__init__.py"
+        if folder.is_file():
+            return folder
+        single = stem.with_suffix(".py")
+        return single if rest and single.is_file() else None
 
     def modules(self) -> set[str]:
         """Dotted names of all modules."""
-        files = [
-            path.relative_to(root.parent)
-            for root in self.roots.values()
-            for path in root.rglob("*.py")
-        ]
-        parts = (
-            (p.parent if p.name == "__init__.py" else p.with_suffix("")).parts
-            for p in files
-        )
-        return set(map(".".join, parts))
+        names = set()
+        for root in self.roots.values():
+            for path in root.rglob("*.py"):
+                name = ".".join(path.relative_to(root.parent).with_suffix("").parts)
+                names.add(name.removesuffix(".__init__"))
+        return names
 
     def closure(self, modules) -> set[str]:
         """The modules of this package that `modules` import, transitively, with
@@ -62,7 +61,8 @@ class Package:
             found.add(module)
             if module in IMPORT_BY_NAME:
                 return self.modules()
-            todo |= self._facts(module)[1] - found
+            _, imported = self._facts(module)
+            todo |= imported - found
         return found
 
     def imported(self, tree) -> set[str]:
@@ -75,37 +75,48 @@ class Package:
             if isinstance(node, ast.Import):
                 found |= {a.name for a in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
-                inner = {f"{node.module}.{a.name}" for a in node.names}
-                modules = {m for m in inner if self.file(m)}
-                found |= modules if modules == inner else modules | {node.module}
+                for alias in node.names:
+                    inner = f"{node.module}.{alias.name}"
+                    found.add(inner if self.file(inner) else node.module)
         return {m for m in found if self.file(m)}
 
     def digest(self, modules) -> str:
         """Hexadecimal digest (16 characters) of the closure of `modules`."""
-        parts = [(m, self._facts(m)[0]) for m in sorted(self.closure(modules))]
+        parts = []
+        for module in sorted(self.closure(modules)):
+            own, _ = self._facts(module)
+            parts.append((module, own))
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def written(self, paths) -> list[Path]:
         """Those of these paths that were written to, or vanished, since the stamps were
         seen."""
-        return [p for p in paths if stamp(p) != self._seen.get(str(p))]
+        changed = []
+        for path in paths:
+            if stamp(path) != self._seen.get(str(path)):
+                changed.append(path)
+        return changed
 
     def seen(self, modules) -> dict:
         """{path: its stamp as seen} of a closure and of the data files beside its
         modules."""
-        sources = [self.file(m) for m in self.closure(modules)]
-        return {str(p): self._seen.get(str(p)) for p in [*sources, *self.data(modules)]}
+        paths = [self.file(m) for m in self.closure(modules)]
+        paths += self.data(modules)
+        return {str(p): self._seen.get(str(p)) for p in paths}
 
     def data(self, modules) -> list[Path]:
         """Paths of the data files beside the modules of a closure, in order."""
-        folders = {self.file(m).parent for m in self.closure(modules)}
-        return sorted(p for f in folders for p in f.iterdir() if p.suffix in DATA)
+        paths = []
+        for folder in {self.file(m).parent for m in self.closure(modules)}:
+            paths += [p for p in folder.iterdir() if p.suffix in DATA]
+        return sorted(paths)
 
     def _read(self, module):
         """(digest of the syntax tree without docstrings, modules imported) of one
         file."""
         tree = bare(ast.parse(self.file(module).read_bytes()))
-        return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), self.imported(tree)
+        own = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+        return own, self.imported(tree)
 
 
 def bare(tree):

@@ -9,10 +9,8 @@ is the loop over it.
 
 from __future__ import annotations
 
-import builtins
 import functools
 import importlib
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.jit import PACKAGE, borrowed, counted, jit
 from companion.live import Live, Stream
-from companion.validate import need_choice, need_generator
+from companion.validate import need_choice, need_generator, need_method
 
 ROOM = 10**9  # numbers in the table of rounds that a State keeps, at most: 8 gigabytes
 # dimension up to which a State keeps matrices (d, d); arms that it has room for
@@ -68,9 +66,9 @@ class Release(NamedTuple):
 
     kernel: a function of the algorithm, which draws the noise itself.
     argument: the name of the argument that others see, "message", or of a field of it,
-    "s.release". law: the law of the noise in it, by the names that `evidence.measure`
-    knows: "gaussian",
-        "laplace", "counts", ...; None: the law is not declared.
+        "s.release".
+    law: the law of the noise in it, by the names that `evidence.measure` knows:
+        "gaussian", "laplace", "counts", ...; None: the law is not declared.
     """
 
     kernel: Any
@@ -123,9 +121,9 @@ class Policy(NamedTuple):
         """Begin a live run; noise from `seed` (None: seeded by the operating system).
 
         The samplers are for research simulation: do not protect real people's data with
-        them.
+        them.  Raises ValueError on a wrong seed, or on wrong `releases` or `private`.
         """
-        # which is made of what stands here
+        need_declared(self)
         return Live(self, need_generator("seed", seed))
 
     @property
@@ -150,32 +148,47 @@ def plain_loop(select, update):
     elsewhere may keep the arrays that they are given, in a list say: for them Numba
     counts references.
     """
-    home, other = (getattr(f, "__module__", "") for f in (select, update))
+    home = getattr(select, "__module__", "")
+    other = getattr(update, "__module__", "")
     ours = PACKAGE.file(home) and PACKAGE.file(other)
-    cached = ours and home == other
-    names = {
-        "select": select,
-        "update": update,
-        "borrowed": borrowed if ours else counted,
-    }
-    names |= {"__name__": home if cached else __name__, "__builtins__": builtins}
-    play = FunctionType(_play.__code__, names, "play")
-    play.__doc__ = _play.__doc__
-    # `jit` caches nothing with "<" in its name
-    play.__qualname__ = "play" if cached else "<play>"
-    if not (isinstance(select, Dispatcher) and isinstance(update, Dispatcher)):
-        return play
-    play.__qualname__ += f".{select.__name__}.{update.__name__}"
-    return jit(play)
+    of_arrays = borrowed if ours else counted
+
+    def play(p, s, X, R, rng, arms):
+        """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t,
+        arms[t]]."""
+        p = of_arrays(p)
+        s = of_arrays(s)
+        for t in range(X.shape[0]):
+            arms[t] = select(p, s, X[t], rng)
+            update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+
+    if ours and home == other:
+        play.__module__ = home
+        # `jit` caches nothing with "<" in its name, as the name of an inner function has
+        play.__qualname__ = f"play.{select.__name__}.{update.__name__}"
+    if isinstance(select, Dispatcher) and isinstance(update, Dispatcher):
+        return jit(play)
+    return play
 
 
-def _play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    p = borrowed(p)
-    s = borrowed(s)
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)  # noqa: F821
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)  # noqa: F821
+def need_declared(algorithm) -> None:
+    """Raise ValueError unless `releases` and `private` of a policy or an optimiser are
+    tuples, of `Release` and of names."""
+    releases = algorithm.releases
+    if type(releases) is not tuple or not all(type(r) is Release for r in releases):
+        raise ValueError(
+            "releases must be a tuple of Release: write "
+            'releases=(Release(kernel, "argument", "law"),), the last comma included; '
+            f"got {releases!r}"
+        )
+    for one in releases:
+        need_method("kernel of a Release", one.kernel)
+    private = algorithm.private
+    if type(private) is not tuple or not all(isinstance(n, str) for n in private):
+        raise ValueError(
+            "private must be a tuple of names of fields: write "
+            f'private=("field",), the last comma included; got {private!r}'
+        )
 
 
 class Optimiser(NamedTuple):
@@ -205,8 +218,9 @@ class Optimiser(NamedTuple):
         system).
 
         The samplers are for research simulation: do not protect real people's data with
-        them.
+        them.  Raises ValueError on a wrong seed, or on wrong `releases` or `private`.
         """
+        need_declared(self)
         return Stream(self, need_generator("seed", seed))
 
     def renamed(self, name: str) -> Optimiser:

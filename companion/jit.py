@@ -160,6 +160,11 @@ try:
             digest = self._impl.locator.get_source_stamp()
             self._cache_file = _Files(self.cache_path, self._impl.filename_base, digest)
 
+        def _index_key(self, sig, codegen):
+            """Types and machine.  The digest in the name tells all else; the kernels that
+            `plain_loop` encloses have other bytes in every process."""
+            return sig, codegen.magic_tuple()
+
         def save_overload(self, sig, data):
             """Store a kernel; where that is impossible, say so once."""
             try:

@@ -29,18 +29,20 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
     """
     validate.need_members("policy", [policy], Policy)
     X = validate.need_array("X", X, ("n", "K", "d"))
-    arms = validate.need_indices("arms", arms, (len(X),), X.shape[1])
-    rewards = validate.need_array("rewards", rewards, (len(X),))
+    n, K, _ = X.shape
+    arms = validate.need_indices("arms", arms, (n,), K)
+    rewards = validate.need_array("rewards", rewards, (n,))
     need_contexts((policy,), X)
-    need_block("rewards", rewards, (len(X),))
+    need_block("rewards", rewards, (n,))
     rng = validate.need_generator("seed", seed)
     state = policy.init(policy.params)
-    horizon = getattr(policy.params, "T", len(X))
+    horizon = getattr(policy.params, "T", n)
     kept = []  # rewards of the rounds in which the policy chose the logged arm
-    for i in range(0, len(X), 100):
+    for i in range(0, n, 100):
         part = slice(i, i + 100)
+        rounds = X[part], arms[part], rewards[part]
         with interrupts_wait():  # for every single round it takes as long again
-            _replay(policy, state, X[part], arms[part], rewards[part], rng, horizon, kept)
+            _replay(policy, state, rounds, rng, horizon, kept)
     if not kept:
         return Interval(np.nan, -np.inf, np.inf), 0
     if len(kept) < 2:
@@ -48,13 +50,14 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
     return mean_interval(kept, level), len(kept)
 
 
-def _replay(policy, state, X, arms, rewards, rng, horizon, kept):
+def _replay(policy, state, rounds, rng, horizon, kept):
     """Play logged rounds in order; rewards of those that agree are added to `kept`."""
-    for x, arm, r in zip(X, arms, rewards, strict=True):
+    p = policy.params
+    for x, arm, r in zip(*rounds, strict=True):
         if len(kept) >= horizon:
             return
-        if policy.select(policy.params, state, x, rng) == arm:
-            returned = policy.update(policy.params, state, arm, x[arm], r, rng)
+        if policy.select(p, state, x, rng) == arm:
+            returned = policy.update(p, state, arm, x[arm], r, rng)
             need_nothing(policy.name, "update", returned)
             kept.append(r)
 
@@ -77,13 +80,17 @@ def weighted_rewards(target, propensities, rewards) -> np.ndarray:
     propensities = validate.need_array("propensities", propensities, target.shape)
     rewards = validate.need_array("rewards", rewards, target.shape)
     need_block("rewards", rewards, target.shape)
-    lowest = ("target", target, 0.0), ("propensities", propensities, validate.NEAREST)
-    for name, value, low in lowest:
-        if not (value.min() >= low and value.max() <= 1.0):
-            raise ValueError(
-                f"{name} must be in [{low:g}, 1]; got {value.min()} to {value.max()}"
-            )
+    _need_chances("target", target, 0.0)
+    _need_chances("propensities", propensities, validate.NEAREST)
     return target / propensities * rewards
+
+
+def _need_chances(name, values, low):
+    """Raise ValueError unless all values are in [low, 1]."""
+    least = values.min()
+    most = values.max()
+    if not (least >= low and most <= 1.0):
+        raise ValueError(f"{name} must be in [{low:g}, 1]; got {least} to {most}")
 
 
 def private_mean(values, low, high, *, epsilon, seed=None, level: float = 0.95):
@@ -103,11 +110,14 @@ def private_mean(values, low, high, *, epsilon, seed=None, level: float = 0.95):
         raise ValueError(f"low must be below high; got low={low}, high={high}")
     n = len(values)
     alpha = 1.0 - validate.need_probability("level", level)
-    sensitivity = (high - low) / n
-    scale = laplace_scale(validate.need_positive("epsilon", epsilon), sensitivity)
-    noise = laplace(validate.need_generator("seed", seed), scale)
-    value = float(np.clip(values, low, high).mean() + noise)
-    of_values = (high - low) * np.sqrt(np.log(4.0 / alpha) / (2 * n))
+    epsilon = validate.need_positive("epsilon", epsilon)
+    rng = validate.need_generator("seed", seed)
+    width = high - low
+    sensitivity = width / n
+    scale = laplace_scale(epsilon, sensitivity)
+    clipped = np.clip(values, low, high)
+    value = float(clipped.mean() + laplace(rng, scale))
+    of_values = width * np.sqrt(np.log(4.0 / alpha) / (2 * n))
     of_noise = scale * np.log(2.0 / alpha)
     half = of_values + of_noise
     promise = Guarantee(

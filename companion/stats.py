@@ -60,7 +60,8 @@ def _outwards(value, spec, rounding):
     place = -digits if kind == "f" else exact.adjusted() - max(digits, 1) + 1
     unit = Decimal(1).scaleb(place)
     nearest = round(exact / unit) * unit
-    if abs(nearest - exact) > SAME * abs(exact):
+    distance = abs(nearest - exact)
+    if distance > SAME * abs(exact):
         nearest = (exact / unit).to_integral_value(rounding) * unit
     return format(float(nearest), spec)
 
@@ -138,13 +139,15 @@ def ratio(a, b: np.ndarray, level: float = 0.95) -> Interval:
     """
     a, b = _pair(a, b)
     n = len(a)
-    value = a.mean() / b.mean()
+    mean_a = a.mean()
+    mean_b = b.mean()
+    value = mean_a / mean_b
     q = _t(need_probability("level", level), n) ** 2 / n
     (saa, sab), (_, sbb) = np.cov(a, b)
     # {r : (mean(a) - r mean(b))^2 <= q Var(a - r b)}
-    A = b.mean() ** 2 - q * sbb
-    B = a.mean() * b.mean() - q * sab
-    C = a.mean() ** 2 - q * saa
+    A = mean_b**2 - q * sbb
+    B = mean_a * mean_b - q * sab
+    C = mean_a**2 - q * saa
     if not A > 0.0:
         return Interval(value, -np.inf, np.inf)
     root = np.sqrt(max(B * B - A * C, 0.0))
@@ -161,23 +164,22 @@ def exponent(x: np.ndarray, samples: np.ndarray, level: float = 0.95) -> Interva
     """
     x = _logs("x", x, "m")
     samples = _floats("samples", samples, "n", "m")
-    if (
-        len(samples) < 2
-        or samples.shape[1:] != x.shape
-        or not (samples.mean(axis=0) > 0).all()
-    ):
+    fits = len(samples) >= 2 and samples.shape[1:] == x.shape
+    if not (fits and (samples.mean(axis=0) > 0).all()):
         raise ValueError(
             f"samples must be (n >= 2, {len(x)}) with positive means; got shape "
             f"{samples.shape}"
         )
-    w = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    centred = x - x.mean()
+    w = centred / (centred**2).sum()
     # the mean of repetitions that are all 0 but for the one left out
     tiny = np.finfo(float).tiny
-    return jackknife(
-        lambda y: float(np.log(np.maximum(y.mean(axis=0), tiny)) @ w),
-        samples,
-        level,
-    )
+
+    def slope(y):
+        means = np.maximum(y.mean(axis=0), tiny)
+        return float(np.log(means) @ w)
+
+    return jackknife(slope, samples, level)
 
 
 def proportion(hits: int, trials: int, level: float = 0.95) -> Interval:
@@ -186,9 +188,9 @@ def proportion(hits: int, trials: int, level: float = 0.95) -> Interval:
     trials = need_int("trials", trials, 1)
     hits = need_int("hits", hits, 0, trials)
     tail = (1 - level) / 2
-    low = lower_end(hits, trials, tail)
-    high = upper_end(hits, trials, tail)
-    return Interval(hits / trials, float(low), float(high))
+    low = float(lower_end(hits, trials, tail))
+    high = float(upper_end(hits, trials, tail))
+    return Interval(hits / trials, low, high)
 
 
 def lower_end(hits, trials, tail: float) -> np.ndarray:
@@ -217,18 +219,19 @@ def jackknife(statistic, samples: np.ndarray, level: float = 0.95) -> Interval:
     time."""
     n = len(samples)
     value = statistic(samples)
-    left = np.array([statistic(np.delete(samples, i, axis=0)) for i in range(n)])
-    half = _t(need_probability("level", level), n)
-    half *= np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
+    left = np.empty(n)
+    for i in range(n):
+        left[i] = statistic(np.delete(samples, i, axis=0))
+    spread = (n - 1) / n * ((left - left.mean()) ** 2).sum()
+    half = _t(need_probability("level", level), n) * np.sqrt(spread)
     return Interval(value, value - half, value + half)
 
 
 def worst_case(regret: np.ndarray) -> np.ndarray:
     """Largest mean over instances: regret (m, instances, n_reps) at m horizons ->
     (m,)."""
-    return (
-        _floats("regret", regret, "m", "instances", "n_reps").mean(axis=-1).max(axis=-1)
-    )
+    regret = _floats("regret", regret, "m", "instances", "n_reps")
+    return regret.mean(axis=-1).max(axis=-1)
 
 
 def _bootstrap(statistic, regret, seed, level) -> Interval:
@@ -238,10 +241,10 @@ def _bootstrap(statistic, regret, seed, level) -> Interval:
     """
     regret = _floats("regret", regret, "m", "instances", "n_reps")
     rng = np.random.default_rng([need_seed("seed", seed), 77])
-    picks = (rng.integers(0, regret.shape[-1], regret.shape) for _ in range(DRAWS))
-    draws = np.array(
-        [worst_case(np.take_along_axis(regret, pick, axis=-1)) for pick in picks]
-    )
+    draws = np.empty((DRAWS, len(regret)))
+    for draw in draws:
+        picks = rng.integers(0, regret.shape[-1], regret.shape)
+        draw[:] = worst_case(np.take_along_axis(regret, picks, axis=-1))
     tail = (1 - need_probability("level", level)) / 2
     ends = np.quantile(statistic(draws), [tail, 1 - tail], axis=0, method="nearest")
     return Interval(statistic(worst_case(regret)[None])[0], *ends)
@@ -265,12 +268,11 @@ def worst_case_exponent(
     """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
     regret = _floats("regret", regret, "m", "instances", "n_reps")
     at = _logs("T", T, len(regret))
-    return _bootstrap(
-        lambda worst: np.polyfit(at, np.log(worst).T, 1)[0],
-        regret,
-        seed,
-        level,
-    )
+
+    def slopes(worst):
+        return np.polyfit(at, np.log(worst).T, 1)[0]
+
+    return _bootstrap(slopes, regret, seed, level)
 
 
 def worst_case_ratio(ours, theirs, seed: int, level: float = 0.95) -> Interval:
@@ -278,12 +280,11 @@ def worst_case_ratio(ours, theirs, seed: int, level: float = 0.95) -> Interval:
     interval."""
     both = _both(ours, theirs)
     m = len(ours)
-    return _bootstrap(
-        lambda worst: (worst[:, :m] / worst[:, m:]).mean(axis=1),
-        both,
-        seed,
-        level,
-    )
+
+    def ratios(worst):
+        return (worst[:, :m] / worst[:, m:]).mean(axis=1)
+
+    return _bootstrap(ratios, both, seed, level)
 
 
 def crossing(T: np.ndarray, ours, theirs, seed: int, level: float = 0.95) -> Interval:
@@ -294,12 +295,11 @@ def crossing(T: np.ndarray, ours, theirs, seed: int, level: float = 0.95) -> Int
     """
     both = _both(ours, theirs)
     _logs("T", T, len(ours))
-    return _bootstrap(
-        lambda worst: [_last_crossing(T, w) for w in worst],
-        both,
-        seed,
-        level,
-    )
+
+    def crossings(worst):
+        return [_last_crossing(T, w) for w in worst]
+
+    return _bootstrap(crossings, both, seed, level)
 
 
 def _both(ours, theirs):
@@ -309,14 +309,14 @@ def _both(ours, theirs):
 
 
 def _last_crossing(T, worst):
+    m = len(T)
     log_T = np.log(T)
-    gap = np.log(worst[: len(T)]) - np.log(worst[len(T) :])
+    gap = np.log(worst[:m]) - np.log(worst[m:])
     above = np.flatnonzero(gap > 0)
     if len(above) == 0:
         return float(T[0])
     i = above[-1]
-    if i == len(T) - 1:
+    if i == m - 1:
         return np.inf
-    return float(
-        np.exp(log_T[i] + gap[i] / (gap[i] - gap[i + 1]) * (log_T[i + 1] - log_T[i]))
-    )
+    share = gap[i] / (gap[i] - gap[i + 1])
+    return float(np.exp(log_T[i] + share * (log_T[i + 1] - log_T[i])))

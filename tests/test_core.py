@@ -1,5 +1,6 @@
 """Policies as data, and the live interface: what it refuses changes nothing."""
 
+import inspect
 import pickle
 import sys
 
@@ -12,6 +13,7 @@ from companion.baselines.linucb import linucb
 from companion.baselines.random import random
 
 X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+RELEASE = core.Release(np.copy, "a", "gaussian")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,8 @@ def test_only_steps_of_the_package_play_without_counts_of_references():
     own = linucb(3)
     foreign = core.jit(keep)
     loops = [core.plain_loop(select, own.update) for select in (own.select, foreign)]
-    used = [getattr(loop, "py_func", loop).__globals__["borrowed"] for loop in loops]
+    plain = [inspect.getclosurevars(getattr(loop, "py_func", loop)) for loop in loops]
+    used = [names.nonlocals["of_arrays"] for names in plain]
     assert used == [core.borrowed, core.counted]
     policy = own._replace(select=foreign, play=None)
     contexts = np.tile(X, (5, 1, 1))
@@ -200,3 +203,18 @@ def test_what_a_stream_returns_is_a_copy():
 def test_a_name_in_a_table_is_that_of_its_factory(module):
     found = {name: module.factory(name).__name__ for name in module.TABLE}
     assert found == {name: name for name in module.TABLE}
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ({"releases": ((RELEASE,),)}, r'write releases=\(Release\(kernel, "argument"'),
+        ({"releases": RELEASE}, "releases must be a tuple of Release"),
+        ({"releases": (RELEASE._replace(kernel="send"),)}, "kernel of a Release must be"),
+        ({"private": "theta"}, r'write private=\("field",\)'),
+        ({"private": (1,)}, "private must be a tuple of names"),
+    ],
+)
+def test_a_declaration_is_refused_with_what_to_write(declared, words):
+    with pytest.raises(ValueError, match=words):
+        linucb(3)._replace(**declared).start(0)

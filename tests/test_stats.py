@@ -1,7 +1,5 @@
 """Intervals cover as often as they say, and exact inputs give exact answers."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy import stats as sps
@@ -10,14 +8,21 @@ from companion import stats
 from companion.stats import at_least, at_most
 
 
+def one_instance(values):
+    """Regret (m, 1, 3): one instance, three repetitions that are alike."""
+    return np.array(values)[:, None, None] * np.ones((1, 1, 3))
+
+
 def test_ratio_covers_and_is_exact_for_proportional_samples():
     rng = np.random.default_rng(3)
     covered = 0
     for _ in range(1000):
         b = rng.normal(10, 1, 10)
-        found = stats.ratio(2 * b + rng.normal(0, 1, 10), b, 0.9)
+        a = 2 * b + rng.normal(0, 1, 10)
+        found = stats.ratio(a, b, 0.9)
         covered += found.low <= 2.0 <= found.high
-    assert sps.binom.ppf(5e-7, 1000, 0.9) <= covered <= sps.binom.isf(5e-7, 1000, 0.9)
+    law = sps.binom(1000, 0.9)
+    assert law.ppf(5e-7) <= covered <= law.isf(5e-7)
     b = np.array([8.0, 9.0, 11.0])
     assert stats.ratio(3 * b, b) == pytest.approx((3.0, 3.0, 3.0))
     unsure = stats.ratio([1.0, 2.0, 3.0], [-1.0, 0.5, 1.0])
@@ -26,16 +31,14 @@ def test_ratio_covers_and_is_exact_for_proportional_samples():
 
 def test_band_is_the_interval_of_every_column():
     samples = np.random.default_rng(4).normal(size=(5, 3))
-    value, low, high = stats.band(samples, 0.9)
-    for j in range(3):
-        assert stats.mean_interval(samples[:, j], 0.9) == pytest.approx(
-            (value[j], low[j], high[j])
-        )
-    ours = stats.mean_interval(samples[:, 0])
-    theirs = sps.ttest_1samp(samples[:, 0], 0.0).confidence_interval(0.95)
+    bands = np.transpose(stats.band(samples, 0.9))
+    for column, band in zip(samples.T, bands, strict=True):
+        assert stats.mean_interval(column, 0.9) == pytest.approx(band)
+    a, b, _ = samples.T
+    ours = stats.mean_interval(a)
+    theirs = sps.ttest_1samp(a, 0.0).confidence_interval(0.95)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
-    paired = stats.difference(samples[:, 0], samples[:, 1])
-    assert paired == pytest.approx(stats.mean_interval(samples[:, 0] - samples[:, 1]))
+    assert stats.difference(a, b) == pytest.approx(stats.mean_interval(a - b))
 
 
 @pytest.mark.parametrize("power", [0.5, 2 / 3, 1.0, -1.0])
@@ -55,25 +58,27 @@ def test_proportion_is_scipys_exact_interval(hits, trials, level):
 
 def test_a_bootstrap_resamples_every_run_and_takes_the_worst_instance_anew():
     regret = 1.0 + np.random.default_rng(0).random((3, 2, 5))
-    picks = np.random.default_rng([1, 77]).integers(0, 5, (stats.DRAWS, *regret.shape))
-    draws = np.take_along_axis(regret[None], picks, axis=3).mean(axis=3).max(axis=2)
-    ends = np.quantile(draws, [0.1, 0.9], axis=0, method="nearest")
+    rng = np.random.default_rng([1, 77])
+    picks = rng.integers(0, 5, (stats.DRAWS, 3, 2, 5))
+    drawn = np.take_along_axis(regret[None], picks, axis=3)
+    worst = drawn.mean(axis=3).max(axis=2)
+    ends = np.quantile(worst, [0.1, 0.9], axis=0, method="nearest")
     np.testing.assert_array_equal(stats.worst_case_band(regret, 1, 0.8), ends)
 
 
 def test_worst_cases_of_exact_powers():
-    T = [10**4, 10**6, 10**8]
-    ours = np.array([[[n**0.5] * 3, [0.1 * n**0.5] * 3] for n in T])
-    theirs = np.array([[[0.2 * n**0.6] * 3, [n**0.3] * 3] for n in T])
-    np.testing.assert_allclose(stats.worst_case(ours), np.sqrt(T))
-    assert stats.worst_case_exponent(T, ours, 1).value == pytest.approx(0.5)
-    assert stats.worst_case_exponent(T, ours, 1).low == pytest.approx(0.5)
-    np.testing.assert_allclose(stats.worst_case_band(ours, 1), [np.sqrt(T)] * 2)
-    assert stats.worst_case_ratio(3 * ours, ours, 1).value == pytest.approx(3.0)
+    T = np.array([1e4, 1e6, 1e8])
+    root = one_instance(T**0.5)
+    ours = np.hstack([root, 0.1 * root])
+    theirs = np.hstack([one_instance(0.2 * T**0.6), one_instance(T**0.3)])
+    np.testing.assert_allclose(stats.worst_case(ours), T**0.5)
+    found = stats.worst_case_exponent(T, ours, 1)
+    assert (found.value, found.low) == pytest.approx((0.5, 0.5))
+    np.testing.assert_allclose(stats.worst_case_band(ours, 1), [T**0.5] * 2)
     # n^0.1 = 5
     assert stats.crossing(T, ours, theirs, 1).value == pytest.approx(5**10, rel=1e-6)
-    assert stats.crossing(T, theirs, theirs * 2, 1).value == T[0]
-    assert stats.crossing(T, theirs * 2, theirs, 1).value == math.inf
+    assert stats.crossing(T, theirs, 2 * theirs, 1).value == T[0]
+    assert stats.crossing(T, 2 * theirs, theirs, 1).value == np.inf
     with pytest.raises(ValueError, match="level"):
         stats.worst_case_band(ours, 1, level=1.0)
 
@@ -87,31 +92,30 @@ def test_the_jackknife_of_a_mean_is_students_interval():
 def test_of_two_crossings_the_last_counts():
     """Above, below, above, below: from 10^4.5 on ours stays below."""
     T = np.array([1e2, 1e3, 1e4, 1e5])
-    theirs = np.ones((4, 1, 3))
-    ours = np.exp([1.0, -1.0, 1.0, -1.0])[:, None, None] * theirs
+    theirs = one_instance([1.0, 1.0, 1.0, 1.0])
+    ours = one_instance(np.exp([1.0, -1.0, 1.0, -1.0]))
     assert stats.crossing(T, ours, theirs, 1).value == pytest.approx(10**4.5)
 
 
 def test_an_exponent_is_that_of_the_mean_over_repetitions():
     """Means 2 and 4 at 1 and 2: slope 1; the logarithms' means would give log2(7/3)/2 =
     0.61."""
-    assert stats.exponent([1.0, 2.0], [[1.0, 1.0], [3.0, 7.0]]).value == pytest.approx(
-        1.0
-    )
+    found = stats.exponent([1.0, 2.0], [[1.0, 1.0], [3.0, 7.0]])
+    assert found.value == pytest.approx(1.0)
 
 
 def test_a_ratio_of_worst_cases_is_the_mean_of_the_ratios():
     """1/2 and 6/3: mean 1.25; the ratio of the sums is 7/5, the largest ratio 2."""
-    ours = np.array([1.0, 6.0])[:, None, None] * np.ones((2, 1, 3))
-    theirs = np.array([2.0, 3.0])[:, None, None] * np.ones((2, 1, 3))
+    ours = one_instance([1.0, 6.0])
+    theirs = one_instance([2.0, 3.0])
     assert stats.worst_case_ratio(ours, theirs, 1).value == pytest.approx(1.25)
 
 
 def test_a_worst_case_exponent_is_the_slope_of_least_squares():
     """log2 T = 0, 1, 3 and log2 of the regret 0, 2, 3: (13/3)/(14/3); from end to end it
     is 1."""
-    regret = np.array([1.0, 4.0, 8.0])[:, None, None] * np.ones((3, 1, 3))
-    assert stats.worst_case_exponent([1, 2, 8], regret, 1).value == pytest.approx(13 / 14)
+    found = stats.worst_case_exponent([1, 2, 8], one_instance([1.0, 4.0, 8.0]), 1)
+    assert found.value == pytest.approx(13 / 14)
 
 
 def test_fiellers_interval_by_hand():
@@ -142,36 +146,39 @@ def test_printed_bounds_are_bounds(spec):
     """As they stand on the page; and no further from the number than one unit of the last
     digit."""
     rng = np.random.default_rng(7)
-    values = 10.0 ** rng.uniform(-3.0, 4.0, 500) * rng.choice([-1.0, 1.0], 500)
-    for value in values.tolist():
+    sizes = 10.0 ** rng.uniform(-3.0, 4.0, 500)
+    signs = rng.choice([-1.0, 1.0], 500)
+    digits = int(spec[1])
+    for value in (sizes * signs).tolist():
         low = float(at_least(value, spec))
         high = float(at_most(value, spec))
         assert low <= value <= high
-        size = (
-            10.0 ** -int(spec[1])
-            if spec[2] == "f"
-            else abs(value) * 10.0 ** (1 - int(spec[1]))
-        )
-        assert high - low <= size * 1.001
+        unit = 10.0**-digits
+        if spec[2] == "g":
+            unit *= 10.0 * abs(value)
+        assert high - low <= unit * 1.001
 
 
-def test_bounds_that_were_rounded_the_wrong_way_on_pages():
-    assert [at_least(0.7285), at_least(3.396, ".2g"), at_least(1.289)] == [
-        "0.728",
-        "3.3",
-        "1.28",
-    ]
-    assert [at_most(0.7285), at_most(3.31, ".2g"), at_most(1.281)] == [
-        "0.729",
-        "3.4",
-        "1.29",
-    ]
-    # one, but for rounding
-    assert [at_least(1.0 - 1e-15), at_most(1.0 + 1e-15)] == ["1", "1"]
-    assert [at_least(np.inf), at_most(-np.inf), at_least(0.0, ".2f")] == [
-        "inf",
-        "-inf",
-        "0.00",
-    ]
+@pytest.mark.parametrize(
+    ("bound", "value", "spec", "printed"),
+    [
+        (at_least, 0.7285, ".3g", "0.728"),
+        (at_least, 3.396, ".2g", "3.3"),
+        (at_least, 1.289, ".3g", "1.28"),
+        (at_most, 0.7285, ".3g", "0.729"),
+        (at_most, 3.31, ".2g", "3.4"),
+        (at_most, 1.281, ".3g", "1.29"),
+        (at_least, 1.0 - 1e-15, ".3g", "1"),  # one, but for rounding
+        (at_most, 1.0 + 1e-15, ".3g", "1"),
+        (at_least, np.inf, ".3g", "inf"),
+        (at_most, -np.inf, ".3g", "-inf"),
+        (at_least, 0.0, ".2f", "0.00"),
+    ],
+)
+def test_bounds_that_were_rounded_the_wrong_way_on_pages(bound, value, spec, printed):
+    assert bound(value, spec) == printed
+
+
+def test_a_bound_is_printed_in_digits_alone():
     with pytest.raises(ValueError, match="spec must be like"):
         at_least(1.0, ".0%")

@@ -26,6 +26,7 @@ import numpy as np
 
 from companion.accounting.privacy import (
     STATISTICS_SENSITIVITY,
+    UNIVERSES,
     gaussian_release,
     tree_levels,
 )
@@ -36,10 +37,16 @@ from companion.kernels import mechanisms, tree
 from companion.kernels import ridge as regression
 from companion.kernels.linalg import axpy
 from companion.kernels.ucb import optimistic_arm
-from companion.validate import need_float, need_int, need_positive, need_probability
+from companion.validate import (
+    need_choice,
+    need_float,
+    need_int,
+    need_positive,
+    need_probability,
+)
 
-# The law of a node's noise stands in these three places and nowhere else: its
-# name, how it is drawn, and the standard deviation sigma that a budget asks for.
+# The law of a node's noise stands in these three places and nowhere else: its name, how
+# it is drawn, and the standard deviation sigma that a budget asks for.
 
 LAW = "gaussian"
 
@@ -180,6 +187,7 @@ def jdp_linucb(
     """
     d = need_int("d", d, 1, WIDEST)
     T = need_int("T", T, 1)
+    need_choice("universe", universe, UNIVERSES)
     sigma, guarantee = node_noise(T, epsilon, delta, calibration, universe)
     if failure is None:
         failure = 1.0 / (T + 1.0)

@@ -1,8 +1,8 @@
 """What the chapter measures besides regret, and the paper's closed forms.
 
 Source: "Improved rate for locally differentially private linear bandits", Section 3.1,
-Lemmas 3.3 and H.6, Theorems 3.4 and C.2, Corollaries 3.6 and C.1, Table 1; `oracle_loss`
-is a comparison of ours.
+Lemmas 3.3 and H.6, Corollaries 3.6 and C.1, Table 1; `oracle_loss` is a comparison of
+ours.
 """
 
 import numpy as np
@@ -44,90 +44,31 @@ def minimisers(
     Contexts are uniform on the unit sphere; every coordinate and the reward have noise
     sigma.
     """
-    x = rng.standard_normal((n, len(theta)))
+    d = len(theta)
+    x = rng.standard_normal((n, d))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    y = x @ theta + sigma * rng.standard_normal(n)
+    y = x @ theta
+    y += sigma * rng.standard_normal(n)
     x += sigma * rng.standard_normal(x.shape)
-    A = x.T @ x / n
-    b = x.T @ y / n
-    corrected = A - sigma**2 * np.eye(len(theta))
-    return np.linalg.solve(A, b) @ theta, np.linalg.solve(corrected, b) @ theta
+    gram = x.T @ x / n
+    moment = x.T @ y / n
+    squared = np.linalg.solve(gram, moment)
+    energy = sigma**2 * np.eye(d)
+    corrected = np.linalg.solve(gram - energy, moment)
+    return squared @ theta, corrected @ theta
 
 
 def needed_width(env, policy, T: int, seed: int) -> float:
     """Largest distance of theta* from the centre in the norm of V, over 200 rounds of one
     run."""
     need = 0.0
-    for _, s, X, mu, _ in trace(env, policy, T, seed, max(1, T // 200)):
-        gap = np.linalg.lstsq(X[-1], mu[-1], rcond=None)[0] - s.centre
-        need = max(need, np.sqrt(gap @ np.linalg.solve(s.V_inv, gap)))
+    every = max(1, T // 200)
+    for _, s, X, mu, _ in trace(env, policy, T, seed, every):
+        theta = np.linalg.lstsq(X[-1], mu[-1], rcond=None)[0]
+        gap = theta - s.centre
+        squared = gap @ np.linalg.solve(s.V_inv, gap)
+        need = max(need, np.sqrt(squared))
     return need
-
-
-def proof_terms(env, policy, T: int, seed: int) -> np.ndarray:
-    """What the proof of Theorem 3.4 adds up, over one run: regret, signal, noise, Q_T,
-    potential.
-
-    With gap = theta_t - theta*, u the clean action and x the noisy one: signal, sum of
-    <u, gap>^2; noise, sum of <x - u, gap>^2; Q_T, sum of ||gap||^2; potential, sum of
-    min(1, u'V^-1 u) with V as it was before the round.
-    """
-    s = policy.init(policy.params)
-    prediction = s.experts.theta.copy()  # both as they were before the round
-    V_inv = s.V_inv.copy()
-    terms = np.zeros((T, 5))
-    for t, (_, s, X, mu, arms) in enumerate(trace(env, policy, T, seed, 1)):
-        theta = np.linalg.lstsq(X[0], mu[0], rcond=None)[0]
-        u = X[0, arms[0]]
-        gap = prediction - theta
-        noise = s.message[:-1] - u
-        terms[t, 0] = mu[0].max() - mu[0, arms[0]]
-        terms[t, 1] = (u @ gap) ** 2
-        terms[t, 2] = (noise @ gap) ** 2
-        terms[t, 3] = gap @ gap
-        terms[t, 4] = min(1.0, u @ V_inv @ u)
-        prediction = s.experts.theta.copy()
-        V_inv = s.V_inv.copy()
-    return terms.sum(axis=0)
-
-
-def learner_regret(maler, sigma: float, T: int, rng: np.random.Generator) -> np.ndarray:
-    """Cumulative (realised regret, linearised regret, squared distance to theta*), (T,
-    3).
-
-    The online learner sees noisy pairs: contexts uniform on the unit sphere, rewards
-    signs with mean <x, theta*>, theta* = 1/sqrt(d) in every coordinate; so S = I/d and mu
-    = 2/d.
-    """
-    d = maler.d
-    theta = np.ones(maler.d) / np.sqrt(maler.d)
-    s = online.init_experts(maler)
-    p = online.Params(
-        d=d,
-        T=T,
-        sigma=sigma,
-        jitter=0.0,
-        offset=False,
-        width=0.0,
-        maler=maler,
-    )
-    X = rng.standard_normal((T, d))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    Y = np.where(rng.random(T) < 0.5 + 0.5 * X @ theta, 1.0, -1.0)
-    Y += sigma * rng.standard_normal(T)
-    X += sigma * rng.standard_normal(X.shape)
-    g = np.empty(d)
-    out = np.empty((T, 3))
-    for t in range(T):
-        ours = online.gradient(p, X[t], Y[t], s.theta, g) - Y[t]
-        best = X[t] @ theta - Y[t]
-        energy = s.theta @ s.theta - theta @ theta
-        gap = s.theta - theta
-        out[t, 0] = ours**2 - best**2 - sigma**2 * energy
-        out[t, 1] = g @ gap
-        out[t, 2] = gap @ gap
-        online.update_experts(maler, s, g)
-    return out.cumsum(axis=0)
 
 
 def oracle_loss(env, T: int, sigmas, rng: np.random.Generator) -> np.ndarray:
@@ -138,18 +79,22 @@ def oracle_loss(env, T: int, sigmas, rng: np.random.Generator) -> np.ndarray:
     (fixed, Bernoulli).
     """
     X, _, mu = next(env.blocks(1, rng))
-    K, d = X[0].shape
-    S = X[0].T @ X[0] / K
+    arms = X[0]
+    means = mu[0]
+    K, d = arms.shape
+    S = arms.T @ arms / K
     picks = rng.integers(0, K, T)
-    y = (rng.random(T) < mu[0, picks]).astype(float)
+    x = arms[picks]
+    y = (rng.random(T) < means[picks]).astype(float)
     noise_x = rng.standard_normal((T, d))
     noise_y = rng.standard_normal(T)
     loss = np.empty(len(sigmas))
     for i, sigma in enumerate(sigmas):
-        noisy_x = X[0, picks] + sigma * noise_x
+        noisy_x = x + sigma * noise_x
         noisy_y = y + sigma * noise_y
         estimate = np.linalg.solve(S, noisy_x.T @ noisy_y / T)
-        loss[i] = T * (mu[0].max() - mu[0, np.argmax(X[0] @ estimate)])
+        preferred = np.argmax(arms @ estimate)
+        loss[i] = T * (means.max() - means[preferred])
     return loss
 
 
@@ -157,7 +102,8 @@ def figure_one_arms(K: int, d: int, rng: np.random.Generator) -> np.ndarray:
     """K arms (K, d) of Figure 1: (u, 1/sqrt2) with u uniform of norm 1/sqrt2."""
     u = rng.standard_normal((K, d - 1))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
-    return np.hstack([u, np.ones((K, 1))]) / np.sqrt(2.0)
+    one = np.ones((K, 1))
+    return np.hstack([u, one]) / np.sqrt(2.0)
 
 
 def least_eigenvalues(policy, K: int, sizes, T: int, seed: int):
@@ -173,23 +119,33 @@ def least_eigenvalues(policy, K: int, sizes, T: int, seed: int):
     runs = []
     for _ in range(max(sizes)):
         arms = figure_one_arms(K, d, rng)
-        s = policy.init(policy.params)
-        played = np.empty(T, dtype=np.int64)
-        for start in range(0, T, 1000):
-            n = min(1000, T - start)
-            R = (rng.random((n, K)) < arms @ theta).astype(float)
-            X = np.repeat(arms[None], n, axis=0)
-            policy.loop(policy.params, s, X, R, rng, played[start : start + n])
+        played = _played(policy, arms, theta, T, rng)
         runs.append(arms[played])
     least = {}
     for M in sizes:
-        least[M] = []
+        values = []
         for start in range(0, len(runs) - M + 1, M):
-            x = np.stack(runs[start : start + M], axis=1)  # (T, M, d)
+            group = runs[start : start + M]
+            x = np.stack(group, axis=1)  # (T, M, d)
             second = np.swapaxes(x, 1, 2) @ x / M  # (T, d, d)
-            least[M].append(np.linalg.eigvalsh(second)[:, 0])
-        least[M] = np.array(least[M])
+            values.append(np.linalg.eigvalsh(second)[:, 0])
+        least[M] = np.array(values)
     return least
+
+
+def _played(policy, arms, theta, T, rng):
+    """The arms (T,) of one run on fixed contexts (K, d) with Bernoulli rewards."""
+    p = policy.params
+    state = policy.init(p)
+    played = np.empty(T, dtype=np.int64)
+    K = len(arms)
+    for start in range(0, T, 1000):
+        block = played[start : start + 1000]
+        n = len(block)
+        hits = rng.random((n, K)) < arms @ theta
+        X = np.repeat(arms[None], n, axis=0)
+        policy.loop(p, state, X, hits.astype(float), rng, block)
+    return played
 
 
 # Closed forms of the paper, at D = 1 and Delta = 0
@@ -201,7 +157,8 @@ def theory_clip(sigma: float, T: int, failure: float) -> float:
     """Corollary C.1 with its universal constant set to 1: a bound on every gradient of
     the run."""
     log = np.log(2.0 * T / failure)
-    return 8.0 * np.sqrt(2.0 * log) * sigma + 10.0 * log * sigma**2 + 4.0
+    linear = 8.0 * np.sqrt(2.0 * log) * sigma
+    return linear + 10.0 * log * sigma**2 + 4.0
 
 
 def theory_width_and_clip(
@@ -223,23 +180,11 @@ def theory_width_and_clip(
     clip = theory_clip(sigma, T, 1.0 / T)
     log = np.log(T * T)
     scale = np.sqrt(np.log(1.0 / delta)) / epsilon
-    M = online.regret_bound(online.maler_params("ogd", d, T, gradient=clip), T)
-    K = (NOISE + scale) ** 2 * log + scale**2 * log * 4.0 * T
+    learner = online.maler_params("ogd", d, T, gradient=clip)
+    M = online.regret_bound(learner, T)
+    K = (NOISE + scale) ** 2 * log
+    K += scale**2 * log * 4.0 * T
     return {"width": float(np.sqrt(M + K)), "clip": clip}
-
-
-def strong_bounds(maler, mu: float, T: int, failure: float) -> tuple[float, float]:
-    """Theorem C.2 for a mu-strongly convex expected loss: bounds on its regret and on
-    Q_T.
-
-    The second, on Q_T = sum ||theta_t - theta*||^2, is 2/mu times the first.
-    """
-    G = maler.gradient
-    D = maler.ball
-    A = 2.0 * np.log(np.sqrt(3.0) * (0.5 * np.log2(T) + 3.0)) + 1.0 + np.log(T)
-    regret = (40.0 * G * D + 18.0 * G**2 / mu) * A
-    regret += 32.0 * G**2 * np.log(1.0 / failure) / mu
-    return regret, 2.0 / mu * regret
 
 
 def display_3_6(d, T, epsilon, delta, lambda_min, clip=None) -> float:
@@ -250,8 +195,10 @@ def display_3_6(d, T, epsilon, delta, lambda_min, clip=None) -> float:
     """
     sigma = gaussian_scale(epsilon, delta, 2.0, "classical-unchecked")  # line 2
     G = theory_clip(sigma, T, 1.0 / T) if clip is None else clip(sigma)
-    H = (G / lambda_min) ** 2 + G / lambda_min
+    ratio = G / lambda_min
+    H = ratio**2 + ratio
     scale = np.sqrt(np.log(1.0 / delta)) / epsilon
-    width = (NOISE + scale) * np.sqrt(2.0 * np.log(T))
-    width += np.log(T) * np.sqrt(H) * scale
+    log = np.log(T)
+    width = (NOISE + scale) * np.sqrt(2.0 * log)
+    width += log * np.sqrt(H) * scale
     return width * np.sqrt(d * T * np.log(T / d))

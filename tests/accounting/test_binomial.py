@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
-from scipy.stats import binom
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom, norm
 
 from companion.accounting import binomial
 from companion.accounting.binomial import (
@@ -262,3 +262,20 @@ def test_a_shift_that_ends_inside_a_block_takes_the_whole_block():
     z = np.array([-9.0, -8.9, -8.8, 0.0, 0.1])
     found = binomial.shortfall(z, np.full(4, 0.51), 2, 0.5, 3)
     assert found == pytest.approx(2.0 * ndtr(0.03) - 1.0)
+
+
+def test_a_step_in_a_block_has_its_largest_probability_over_its_least_density(
+    monkeypatch,
+):
+    """By looking at every value of k: the block around the mode has the mode's."""
+    monkeypatch.setattr(binomial, "NODES", 10)
+    bits = 400
+    z, rise, h = binomial.quantiles(bits, 0.3, 2)
+    assert h > 1
+    all_z = ndtri(binom.cdf(np.arange(bits), bits, 0.3))
+    for i, bound in enumerate(rise):
+        first = np.abs(all_z - z[i]).argmin()
+        block = np.arange(first, first + h + 1)
+        largest = binom.pmf(block, bits, 0.3).max()
+        least = min(norm.pdf(z[i]), norm.pdf(z[i + 1]))
+        assert bound == pytest.approx(largest / least, rel=1e-9)

@@ -26,7 +26,8 @@ def test_scales_are_the_printed_ones(kind):
     """Halves of the last printed digit are below 2e-3 of it."""
     sigma, gamma, _, _ = scales(kind, 5, 20_000, 1.0, 0.1, 20)
     p = baseline(kind, 5, 20_000, epsilon=1.0, delta=0.1).params
-    assert (sigma, gamma, p.width) == pytest.approx(PRINTED[kind], rel=2e-3)
+    found = (sigma, gamma, p.width)
+    assert found == pytest.approx(PRINTED[kind], rel=2e-3)
     assert p.ridge == (1e-4 if kind == "LinUCB" else 2 * gamma)
 
 
@@ -45,10 +46,11 @@ def test_vector_sum_of_the_program_is_biased(epsilon):
     assert p.b == pytest.approx(BITS[epsilon], abs=0.005)
     assert p.g == pytest.approx(8.944, abs=0.0005)
     n = 3_000_000
-    v = 0.3
-    error = published_code.NORM / p.g * np.sqrt(int(p.b) * 3 / 16 + 0.25) / np.sqrt(n)
-    measured = mean_error(p, v, n, np.random.default_rng(0))
-    assert abs(measured - BIAS[epsilon] / 20) < 5.5 * error + 0.0005 / 20
+    variance = int(p.b) * 3 / 16 + 0.25
+    error = published_code.NORM / p.g * np.sqrt(variance / n)
+    measured = mean_error(p, 0.3, n, np.random.default_rng(0))
+    off = measured - BIAS[epsilon] / 20
+    assert abs(off) < 5.5 * error + 0.0005 / 20
     assert abs(measured) > 6 * error  # zero would have been found out
 
 
@@ -71,19 +73,23 @@ def test_departures_3_and_4_protect_nothing(kind):
 def test_local_noise_has_the_programs_scale(kind):
     """800 users at x = 0: 5.5 standard errors of each standard deviation, 4e-8 each."""
     policy = baseline(kind, 3, 801, epsilon=5.0, delta=0.1)
-    sums = []
-    s = policy.init(policy.params)
+    p = policy.params
+    s = policy.init(p)
     rng = np.random.default_rng(3)
+    nobody = np.zeros(3)
+    above = np.triu_indices(3, 1)
+    sums = []
     for _ in range(801):
-        policy.update(policy.params, s, 0, np.zeros(3), 0.5, rng)
+        policy.update(p, s, 0, nobody, 0.5, rng)
         np.testing.assert_array_equal(s.G, s.G.T)
-        sums.append([*np.diag(s.G), *s.b, *s.G[np.triu_indices(3, 1)]])
-    scale = policy.params.sigma * np.array([1] * 6 + [np.sqrt(0.5)] * 3)
-    z = np.diff(sums, axis=0) / scale
+        sums.append([*np.diag(s.G), *s.b, *s.G[above]])
+    z = np.diff(sums, axis=0) / p.sigma
+    z[:, 6:] *= np.sqrt(2.0)  # off the diagonal
     products = (z.T @ z / 800)[np.triu_indices(9, 1)]
-    assert np.abs(z.std(axis=0) - 1).max() < 5.5 / np.sqrt(1600)
-    assert np.abs(z.mean(axis=0)).max() < 5.5 / np.sqrt(800)
-    assert np.abs(products).max() < 5.5 / np.sqrt(800)
+    limit = 5.5 / np.sqrt(800)
+    assert np.abs(z.std(axis=0) - 1).max() < limit / np.sqrt(2.0)
+    assert np.abs(z.mean(axis=0)).max() < limit
+    assert np.abs(products).max() < limit
 
 
 @pytest.mark.parametrize(("kind", "batch"), [("LDP", 1), ("SDP (amplification)", 20)])
@@ -92,8 +98,8 @@ def test_model_is_refreshed_once_a_batch_from_what_was_stored(kind, batch):
     policy = baseline(kind, 3, 45, epsilon=50.0, delta=0.1)
     for n in (19, 20, 39, 41):
         full = n - n % batch
-        s = run(policy, X[:n], R[:n])[1]
-        last = run(policy, X[:full], R[:full])[1]
+        _, s = run(policy, X[:n], R[:n])
+        _, last = run(policy, X[:full], R[:full])
         A = last.G + policy.params.ridge * np.eye(3)
         np.testing.assert_allclose(s.V_inv @ A, np.eye(3), atol=1e-8)
         np.testing.assert_allclose(s.theta, np.linalg.solve(A, last.b), atol=1e-9)
@@ -104,23 +110,24 @@ def test_jdp_adds_the_first_noises_to_exact_statistics():
     clean."""
     X, R, _ = stream(n=60, K=1)
     policy = baseline("JDP", 3, 60, epsilon=1.0, delta=0.1)
-    first = run(policy, X[:1], R[:1])[1]
+    p = policy.params
+    _, first = run(policy, X[:1], R[:1])
     assert first.noise_G.shape == (5, 3, 3)  # floor(ln 60) + 1
     assert first.noise_b.shape == (5, 3)
-    assert 0.2 < np.abs(first.noise_b).mean() / policy.params.sigma < 3
+    assert 0.2 < np.abs(first.noise_b).mean() / p.sigma < 3
     assert len(np.unique(np.abs(first.noise_G))) == 5 * 6
     for n in (1, 2, 6, 7, 8, 19, 20, 54, 60):
-        s = run(policy, X[:n], R[:n])[1]
+        _, s = run(policy, X[:n], R[:n])
         live = int(np.floor(np.log(1 + n))) + 1
         x = np.sqrt(2) * X[:n, 0]
         np.testing.assert_allclose(s.G, x.T @ x, atol=1e-9)
         np.testing.assert_array_equal(s.noise_G, first.noise_G)
-        noise_G = s.noise_G[:live].sum(axis=0)
-        noise_b = s.noise_b[:live].sum(axis=0)
-        A = s.G + noise_G + policy.params.ridge * np.eye(3)
+        A = s.G + p.ridge * np.eye(3)
+        A += s.noise_G[:live].sum(axis=0)
+        b = x.T @ R[:n, 0]
+        b += s.noise_b[:live].sum(axis=0)
         np.testing.assert_allclose(s.V_inv @ A, np.eye(3), atol=1e-8)
-        theta = np.linalg.solve(A, x.T @ R[:n, 0] + noise_b)
-        np.testing.assert_allclose(s.theta, theta, atol=1e-9)
+        np.testing.assert_allclose(s.theta, np.linalg.solve(A, b), atol=1e-9)
 
 
 def test_nan_scores_win():
