@@ -1,6 +1,7 @@
 """The runner: what is whole is used again, what is not is executed, failures name their
 place."""
 
+import errno
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from tiny_book import PROJECT, asked, build, command, executed, notebook, tiny
 from tools import build as runner
 from tools import cache, chapters, pdf
 from tools import execute as runner_of_chapters
+from tools.errors import Refusal
 
 
 def counting(root):
@@ -316,6 +318,25 @@ def test_interrupted_run_ends_its_kernels_and_resumes_where_it_stopped(tmp_path,
     assert runs(root) == 1
     assert len(executed(root, "two")) == 1
     assert list(root.rglob("*.part")) == []
+
+
+def no_locks(*told):
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+
+def test_a_second_run_is_kept_out_under_any_path_and_no_locks_are_said(
+    tmp_path, monkeypatch, capsys
+):
+    build = tmp_path / "_build"
+    link = tmp_path / "link"
+    link.symlink_to(build)
+    refused = pytest.raises(Refusal, match="another run is working")
+    with runner.alone(build), refused, runner.alone(link):
+        pass
+    monkeypatch.setattr(runner.fcntl, "flock", no_locks)
+    with runner.alone(build):
+        pass
+    assert "has no locks" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["cut", "not executed", "error", "no key"])

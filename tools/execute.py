@@ -17,6 +17,7 @@ from tools import cache
 from tools.errors import Failure, plain
 
 TAIL = 15  # lines of a log that are shown
+WIDEST = 300  # letters of each
 # of variables
 READERS = ("PYTHON", "IPYTHON", "JUPYTER", "MPL", "MATPLOTLIB", "PAPERMILL")
 PLACE = "Exception encountered at"  # papermill's line that names the cell
@@ -132,9 +133,8 @@ def execute(setting, job, running, variables):
             (line for line in reversed(lines) if PLACE in line),
             f"Exit code {code}",
         )
-        raise Failure(
-            "\n".join([f"{name} failed. {where}", *lines[-TAIL:], f"Log: {log}"])
-        )
+        shown = [line[:WIDEST] for line in lines[-TAIL:]]
+        raise Failure("\n".join([f"{name} failed. {where}", *shown, f"Log: {log}"]))
     seconds = round(time.perf_counter() - begin, 2)
     cpu = float(printed.split()[-1])
     notebook = json.loads(part.read_bytes())
