@@ -248,7 +248,7 @@ def _begin_worker(stop):
 def go_on() -> None:
     """End this job if the others of its `parallel_map` have failed or were interrupted.
 
-    Called between two kernels: a kernel itself is not interrupted.
+    Called between two kernels (`play_block` does): a kernel itself is not interrupted.
     """
     stop = getattr(WORKER, "stop", None)
     if stop is not None and stop.is_set():
@@ -337,6 +337,7 @@ def trace(env, policy: Policy, T: int, seed, every: int):
 
 def play_block(policy: Policy, state, X, R, rng, arms) -> None:
     """Play the rounds of one block: `state` is changed in place, `arms` is written."""
+    go_on()
     with interrupts_wait():
         returned = policy.loop(policy.params, state, X, R, rng, arms)
     need_nothing(policy.name, "play", returned)
@@ -356,7 +357,6 @@ def repetition(env, policies, T: int, seed, grid):
         best = mu.max(axis=1)
         here = (grid > played) & (grid <= played + n)
         for i, p in enumerate(policies):
-            go_on()
             arms = np.empty(n, dtype=np.int64)
             begin = time.thread_time()
             play_block(p, states[i], X, R, rngs[i], arms)
