@@ -175,8 +175,7 @@ def make(args):
         if SCOREBOARD in book:
             records = os.path.relpath(path, book[SCOREBOARD].path.parent)
             board = {SCOREBOARD: {"records": records}}
-            reads = [path, path.with_name("times.json")]
-            executed |= execute(setting, book, board, args.force, inputs, reads)
+            executed |= execute(setting, book, board, args.force, inputs, [path])
         said = f"Executed: {os.path.relpath(build / 'executed')}"
         if not args.no_site:
             notebooks = {book[name].path: notebook for name, notebook in executed.items()}

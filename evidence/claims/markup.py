@@ -53,10 +53,15 @@ def claims(chapter: str, records) -> str:
     return shown
 
 
-def tally(records) -> str:
-    """How often every verdict was given, best first."""
+def counted(records) -> dict:
+    """{verdict: how often it was given}, best first."""
     counts = Counter(r.verdict for r in records)
-    return ", ".join(f"{counts[v]} {v}" for v in SIGNS if counts[v])
+    return {v: counts[v] for v in SIGNS if counts[v]}
+
+
+def tally(records) -> str:
+    """The same in words."""
+    return ", ".join(f"{n} {v}" for v, n in counted(records).items())
 
 
 def listed(caption: str, records, link=False) -> str:
