@@ -93,7 +93,7 @@ class Page:
             text = value if isinstance(value, str) else format(value, spec)
             # Sphinx shows the `repr` of a text without its quotes, so quotes are part of
             # the data.
-            data = {f"{PREFIX}text/plain": repr(text)}
+            data = {f"{PREFIX}text/plain": repr(markup.powers(text))}
             meta = {
                 "scrapbook": {"name": f"{self.chapter}_{name}", "mime_prefix": PREFIX}
             }
