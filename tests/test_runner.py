@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
@@ -215,6 +216,7 @@ def test_kernels_are_this_python_without_the_settings_of_the_reader(
         "PYTHONOPTIMIZE": "2",
         "MPLBACKEND": "agg",
         "MATPLOTLIBRC": str(tmp_path),
+        "MPLCONFIGDIR": str(tmp_path),
     }
     for name, value in theirs.items():
         monkeypatch.setenv(name, value)
@@ -223,6 +225,7 @@ def test_kernels_are_this_python_without_the_settings_of_the_reader(
         tmp_path / "build"
     )
     assert not theirs.items() & variables.items()
+    assert Path(variables["MPLCONFIGDIR"]).parents[1] == tmp_path / "build"
     assert variables["PYTHONPATH"] == str(PROJECT)
     for name in theirs:
         monkeypatch.delenv(name)

@@ -49,7 +49,7 @@ def surroundings():
 
 def kernels(build):
     """Variables with which Jupyter starts `python3` as this Python, IPython has no
-    profile, and Matplotlib its own settings.
+    profile, and Matplotlib its own settings and fonts.
 
     Writes the kernel below `build`.
     """
@@ -65,6 +65,7 @@ def kernels(build):
         "JUPYTER_NO_CONFIG": "1",
         "IPYTHONDIR": str(own / "ipython"),
         "MATPLOTLIBRC": str(default),
+        "MPLCONFIGDIR": str(own / "matplotlib"),  # a list of fonts that is not stale
     }
 
 
