@@ -424,20 +424,6 @@ def test_ctrl_c_ends_every_experiment_that_plays_blocks():
     need_soon_ended(lambda: parallel_map(watched, [(seed,) for seed in range(3)]))
 
 
-def test_a_run_that_is_interrupted_keeps_the_repetitions_that_are_finished(tmp_path):
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)])
-    while len(list(tmp_path.rglob("output.pkl"))) < 2:
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60.0) != 0
-    kept = len(list(tmp_path.rglob("output.pkl")))
-    assert 2 <= kept < 40
-    again = simulate(sphere(5, 3), [linucb(3)], 200_000, range(2), keep=tmp_path)
-    assert len(list(tmp_path.rglob("output.pkl"))) == kept
-    assert again.final.shape == (2, 1)
-
-
 @pytest.mark.slow
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bits():
     from distributed import Client, LocalCluster
