@@ -12,6 +12,7 @@ import hashlib
 import os
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -194,11 +195,16 @@ def kept_repetition(store: Path, *job):
     """`repetition` of a job, read from the folder `store` if it is kept there, else kept.
 
     store: named by the digest of the sources that the results come from.  Raises
-    ValueError if this process, a worker that began later say, imported others.
+    ValueError if this process, a worker that began later say, imported others.  Where the
+    folder takes no more files, as on a full disk, it warns, and keeps nothing.
     """
     need_code(store.name)
     kept = need_module("joblib", "sweeps").Memory(store, verbose=0).cache(repetition)
-    return kept(*job)
+    try:
+        return kept(*job)
+    except OSError as error:
+        warnings.warn(f"not kept in {store}: {error.strerror}", stacklevel=2)
+        return repetition(*job)
 
 
 def threads() -> int:

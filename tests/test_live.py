@@ -208,6 +208,21 @@ def test_saving_is_all_or_nothing_and_for_the_owner_alone(tmp_path, monkeypatch)
     assert {p.name for p in tmp_path.iterdir()} == {"run"}
 
 
+def test_a_disk_without_room_leaves_the_saved_run_as_it_was(tmp_path):
+    file = tmp_path / "run"
+    live = jdp().start(0)
+    live.save(file)
+    before = file.read_bytes()
+    feed(live, X[None], np.ones((1, 2)), [0])
+    with runs.no_file_beyond(1_000), pytest.raises(OSError, match="too large"):
+        live.save(file)
+    assert file.read_bytes() == before
+    assert {p.name for p in tmp_path.iterdir()} == {"run"}
+    live.save(file)
+    live.close()
+    assert Live.load(file, live.policy).rounds == 1
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_clipped_records_are_counted_as_the_policy_counts_them(name):
     policy = streams.example(name)

@@ -17,7 +17,7 @@ from tiny_book import PROJECT, asked, build, command, executed, notebook, tiny
 from tools import build as runner
 from tools import cache, chapters, pdf
 from tools import execute as runner_of_chapters
-from tools.errors import Refusal
+from tools.errors import Failure, Refusal
 
 
 def counting(root):
@@ -340,6 +340,20 @@ def test_a_second_run_is_kept_out_under_any_path_and_no_locks_are_said(
     with runner.alone(build):
         pass
     assert "has no locks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "no room"), "no room"),
+        (Failure("a log with: No space left on device"), "make room and say the same"),
+        (PermissionError(errno.EACCES, "denied", "_build"), "_build cannot be written"),
+        (OSError(errno.EROFS, "read-only", "_build"), "_build cannot be written"),
+    ],
+)
+def test_a_machine_that_cannot_write_is_said_in_one_line(error, said):
+    assert said in runner.plainly(error)
+    assert "\n" not in runner.plainly(error)
 
 
 @pytest.mark.parametrize("kind", ["cut", "not executed", "error", "no key"])

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import runs
 from streams import same_bits
 from streams import stream as make_stream
 
@@ -379,6 +380,16 @@ class Endless(NamedTuple):
         for _ in range(T):
             time.sleep(0.02)
             yield block(n=1)
+
+
+def test_a_disk_without_room_keeps_nothing_and_changes_no_result(tmp_path):
+    grid = range(1, 301)
+    plain = simulate(ENV, [linucb(3)], 300, range(3), grid=grid)
+    with runs.no_file_beyond(1_000), pytest.warns(UserWarning, match="not kept in"):
+        full = simulate(ENV, [linucb(3)], 300, range(3), grid=grid, keep=tmp_path)
+    again = simulate(ENV, [linucb(3)], 300, range(3), grid=grid, keep=tmp_path)
+    for result in (full, again):
+        assert same_bits(result.regret, plain.regret)
 
 
 def watched(seed):
