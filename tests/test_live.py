@@ -571,6 +571,14 @@ def test_a_folder_that_is_read_only_is_refused_in_words():
     ), found.stderr
 
 
+def test_a_path_that_cannot_be_looked_up_is_refused_with_its_cause(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for name, cause in ((300 * "x", "name too long"), ("a", "(?:loop|links)")):
+        with pytest.raises(ValueError, match=f"(?is)path must be .*{cause}"):
+            linucb(3).start(0).save(tmp_path / name)
+
+
 def test_a_run_goes_on_where_a_processor_rounds_parameters_otherwise(tmp_path):
     policy = fliphat(
         3,
