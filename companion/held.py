@@ -75,8 +75,8 @@ def real_path(path: str | Path) -> Path:
     try:
         real = Path(path).resolve()
         there = real.exists()
-    except (OSError, RuntimeError):  # links that lead to each other
-        raise wrong from None
+    except (OSError, RuntimeError) as error:  # links that lead to each other, for one
+        raise ValueError(f"{wrong}: {error}") from None
     if there and not real.is_file():
         raise wrong
     folder = real.parent

@@ -351,7 +351,7 @@ class Live(Run):
             zipfile.BadZipFile,
         ) as error:
             raise ValueError(
-                f"path must lead to a saved run; got path={shown(path)}"
+                f"path must lead to a saved run; got path={shown(path)}: {error}"
             ) from error
         for name, value in _names(self.policy).items():
             if about.get(name) != value:

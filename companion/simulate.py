@@ -12,6 +12,7 @@ import hashlib
 import os
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -194,11 +195,16 @@ def kept_repetition(store: Path, *job):
     """`repetition` of a job, read from the folder `store` if it is kept there, else kept.
 
     store: named by the digest of the sources that the results come from.  Raises
-    ValueError if this process, a worker that began later say, imported others.
+    ValueError if this process, a worker that began later say, imported others.  Where the
+    folder takes no more files, as on a full disk, it warns, and keeps nothing.
     """
     need_code(store.name)
     kept = need_module("joblib", "sweeps").Memory(store, verbose=0).cache(repetition)
-    return kept(*job)
+    try:
+        return kept(*job)
+    except OSError as error:
+        warnings.warn(f"not kept in {store}: {error.strerror}", stacklevel=2)
+        return repetition(*job)
 
 
 def threads() -> int:
@@ -248,7 +254,7 @@ def _begin_worker(stop):
 def go_on() -> None:
     """End this job if the others of its `parallel_map` have failed or were interrupted.
 
-    Called between two kernels: a kernel itself is not interrupted.
+    Called between two kernels (`play_block` does): a kernel itself is not interrupted.
     """
     stop = getattr(WORKER, "stop", None)
     if stop is not None and stop.is_set():
@@ -337,6 +343,7 @@ def trace(env, policy: Policy, T: int, seed, every: int):
 
 def play_block(policy: Policy, state, X, R, rng, arms) -> None:
     """Play the rounds of one block: `state` is changed in place, `arms` is written."""
+    go_on()
     with interrupts_wait():
         returned = policy.loop(policy.params, state, X, R, rng, arms)
     need_nothing(policy.name, "play", returned)
@@ -356,7 +363,6 @@ def repetition(env, policies, T: int, seed, grid):
         best = mu.max(axis=1)
         here = (grid > played) & (grid <= played + n)
         for i, p in enumerate(policies):
-            go_on()
             arms = np.empty(n, dtype=np.int64)
             begin = time.thread_time()
             play_block(p, states[i], X, R, rngs[i], arms)

@@ -27,11 +27,13 @@ INSIDE = re.compile(r"\[([^\]]+)\]\([\w-]+\)")  # a link to a label of the book
 def make_readable(notebook) -> None:
     """Rewrite the Markdown cells of an executed notebook, in place."""
     prose = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
-    texts = ["".join(cell["source"]) for cell in prose]
-    labels = titles(texts)
+    labels = {}
     equations = count(1)
-    for text in texts:
+    texts = []
+    for cell in prose:
+        text = boxes(LABEL.sub("", "".join(cell["source"])), labels)
         labels |= {name: f"({next(equations)})" for name in EQUATION.findall(text)}
+        texts.append(text)
     values = said(notebook)
     for cell, text in zip(prose, texts, strict=True):
         cell["source"] = readable(text, values, labels)
@@ -50,19 +52,6 @@ def said(notebook) -> dict:
     return found
 
 
-def titles(texts) -> dict:
-    """{label: title} of the boxes in these texts."""
-    found = {}
-    for text in texts:
-        title = ""
-        for line in text.split("\n"):
-            if fence := FENCE.match(line):
-                title = heading(fence[2], fence[3]) if fence[2] else ""
-            elif (option := OPTION.match(line)) and option[1] == "label":
-                found[option[2]] = title
-    return found
-
-
 def heading(kind: str, title: str) -> str:
     """The words at the head of a box: its title, or what it is."""
     words = title or kind.split(":")[-1].removesuffix("-start")
@@ -70,12 +59,11 @@ def heading(kind: str, title: str) -> str:
 
 
 def readable(text: str, values, labels) -> str:
-    """A Markdown text with its marks as words.
+    """A Markdown text without boxes, its marks as words.
 
     values: {name: text} of numbers; labels: {label: title or number}.  A mark whose
     number or kind is unknown stays as it is.
     """
-    text = boxes(LABEL.sub("", text))
     text = EQUATION.sub(lambda m: rf"\tag{{{labels[m[1]][1:-1]}}}" + "\n$$", text)
 
     def words(match):
@@ -92,25 +80,32 @@ def readable(text: str, values, labels) -> str:
     return INSIDE.sub(r"\1", ROLE.sub(words, text))
 
 
-def boxes(text: str) -> str:
-    """A text whose boxes are titled paragraphs; blocks of code stay as they are."""
+def boxes(text: str, labels: dict) -> str:
+    """A text whose boxes are titled paragraphs; blocks of code stay as they are.
+
+    labels: {label: title}, to which those of the boxes are added.
+    """
     lines = []
     open_fences = []  # (fence, whether it is a box)
-    options = False  # lines of options follow
+    title = ""  # of the box whose options follow
     for line in text.split("\n"):
         fence = FENCE.match(line)
+        option = OPTION.match(line)
         in_code = bool(open_fences) and not open_fences[-1][1]
         if open_fences and line == open_fences[-1][0]:
             box = open_fences.pop()[1]
             lines.append("" if box else line)
         elif fence and not in_code:
             open_fences.append((fence[1], fence[2] is not None))
-            options = fence[2] is not None
-            ends = options and fence[2].endswith("-end")
-            head = f"**{heading(fence[2], fence[3])}.**\n" if options else line
+            title = heading(fence[2], fence[3]) if fence[2] else ""
+            ends = fence[2] and fence[2].endswith("-end")
+            head = f"**{title}.**\n" if title else line
             lines.append("" if ends else head)
-        elif not (options and OPTION.match(line)):
-            options = False
+        elif title and option:
+            if option[1] == "label":
+                labels[option[2]] = title
+        else:
+            title = ""
             lines.append(line)
     return "\n".join(lines)
 
@@ -120,7 +115,8 @@ def citation(keys: str, in_text: bool) -> str:
     names = []
     for key in keys.split(","):
         name, year = re.fullmatch(r"([a-zA-Z]+)\D*(\d*)", key.strip()).groups()
-        form = "{} ({})" if in_text else "{} {}"
-        names.append(form.format(name.capitalize(), year) if year else name.capitalize())
+        if year:
+            year = f" ({year})" if in_text else f" {year}"
+        names.append(f"{name.capitalize()}{year}")
     joined = ", ".join(names)
     return joined if in_text else f"({joined})"

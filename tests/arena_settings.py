@@ -52,39 +52,17 @@ def flat(value):
 def run(model, mean, spread=0.0, n=20, title=None):
     """A `Run` with final regrets around a mean."""
     finals = mean + spread * np.sin(np.arange(n) * (1 + mean))
-    g = (
-        NO_PRIVACY
-        if model == "none"
-        else Guarantee(
-            model=model,
-            epsilon=1.0,
-            delta=0.0,
-            neighbours="x",
-            unit="user",
-        )
-    )
     call = Call("linucb", {"d": 2})
-    default = finals if model == "none" else 1.1 * finals
-    return contest.Run(
-        call=call,
-        title=title or model,
-        guarantee=g,
-        edge=False,
-        default=default,
-        tuned=finals,
-        default_call=call,
-    )
+    g = NO_PRIVACY
+    default = finals
+    if model != "none":
+        g = Guarantee(model, 1.0, 0.0, "x", "user")
+        default = 1.1 * finals
+    return contest.Run(title or model, g, call, call, finals, default)
 
 
 def setting(world="w", T=100, epsilon=1.0, **runs):
     random = run("none", 100.0, title="Random")
     runs = {"random": random} | runs
-    return contest.Setting(
-        world=world,
-        T=T,
-        epsilon=epsilon,
-        runs=runs,
-        refusals={"lplr": "slow"},
-        K=5,
-        place=WORLDS["plain"],
-    )
+    refusals = {"lplr": "slow"}
+    return contest.Setting(world, T, epsilon, runs, refusals, 5, WORLDS["plain"])

@@ -3,9 +3,11 @@
 import copy
 import os
 import pickle
+import resource
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
@@ -106,3 +108,14 @@ def check_not_forked(calls):
     """In the child of a fork none of these calls goes on."""
     for call in calls:
         assert in_child(call).startswith("RuntimeError: this run belongs to process")
+
+
+@contextmanager
+def no_file_beyond(size):
+    """As on a full disk: writing more than `size` bytes into a file is an OSError."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evidence import readable
 from evidence.claims.claims import MIME
 from evidence.claims.scoreboard import PAPERS
 from tools import errata, front, lock, results, site
@@ -50,7 +51,7 @@ def says(**values):
     """A cell that hands these texts to the prose."""
     cells = []
     for name, value in values.items():
-        cell = output(**{errata.PREFIX: repr(value)})
+        cell = output(**{readable.PREFIX: repr(value)})
         cell["outputs"][0]["metadata"] = {"scrapbook": {"name": f"arena_{name}"}}
         cells.append(cell)
     return {"cells": cells}

@@ -190,22 +190,21 @@ def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path):
     assert not trap.exists()
 
 
-def test_saving_is_all_or_nothing_and_for_the_owner_alone(tmp_path, monkeypatch):
+def test_saving_is_all_or_nothing_and_for_the_owner_alone(tmp_path):
+    """As on a full disk: the run that was saved before stays, and can be saved again."""
     file = tmp_path / "run"
-    live = linucb(3).start(0)
+    live = jdp().start(0)
     live.save(file)
     before = file.read_bytes()
     assert file.stat().st_mode & 0o077 == 0
     feed(live, X[None], np.ones((1, 2)), [0])
-
-    def full(*_):
-        raise OSError("no space left")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space left"):
+    with runs.no_file_beyond(1_000), pytest.raises(OSError, match="too large"):
         live.save(file)
     assert file.read_bytes() == before
     assert {p.name for p in tmp_path.iterdir()} == {"run"}
+    live.save(file)
+    live.close()
+    assert Live.load(file, live.policy).rounds == 1
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -570,6 +569,14 @@ def test_a_folder_that_is_read_only_is_refused_in_words():
         found.stdout.count("path must lie in a folder in which this process may write")
         == 2
     ), found.stderr
+
+
+def test_a_path_that_cannot_be_looked_up_is_refused_with_its_cause(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for name, cause in ((300 * "x", "name too long"), ("a", "(?:loop|links)")):
+        with pytest.raises(ValueError, match=f"(?is)path must be .*{cause}"):
+            linucb(3).start(0).save(tmp_path / name)
 
 
 def test_a_run_goes_on_where_a_processor_rounds_parameters_otherwise(tmp_path):

@@ -1,11 +1,14 @@
-"""The parameters cell: what it may say, and what it refuses."""
+"""The parameters cell: what it may say, what it refuses, and rules over several of
+them."""
 
 import math
+from pathlib import Path
 
+import papermill
 import pytest
 
-from tools.errors import Refusal
-from tools.parameters import check, from_text, parse_cell, parse_line
+from evidence.claims import rules
+from evidence.claims.rules import check, from_text, need_given, parse_cell, parse_line
 
 GOOD = {
     "T = 20_000  # rounds; integer in [100, 10_000_000]": 20_000,
@@ -37,22 +40,22 @@ BAD = {
 
 @pytest.mark.parametrize("line", GOOD)
 def test_reads_every_kind(line):
-    parameter = parse_line(line)
+    [parameter] = parse_cell(line)[0].values()
     assert parameter.default == GOOD[line]
     assert type(parameter.default) is type(GOOD[line])
 
 
 @pytest.mark.parametrize("line", BAD)
 def test_refuses_a_line_and_names_what_is_wrong(line):
-    with pytest.raises(ValueError, match=BAD[line]):
-        parse_line(line)
+    with pytest.raises(ValueError, match=f"line 1 .*{BAD[line]}"):
+        parse_cell(line)
 
 
 def test_a_cell_keeps_the_order_and_ignores_comments_and_blank_lines():
     cell = (
         "# what to change\n\nb = 1  # one; integer in [0, 2]\na = True  # yes; boolean\n"
     )
-    assert list(parse_cell(cell, "x.ipynb")[0]) == ["b", "a"]
+    assert list(parse_cell(cell)[0]) == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -90,11 +93,11 @@ def test_a_cell_has_rules_that_its_defaults_obey():
     cell = (
         "T = 5  # rounds; integer in [1, 9]\n# a comment\n# needs: T >= 2\n#needs:T < 9"
     )
-    assert parse_cell(cell, "x")[1] == ["T >= 2", "T < 9"]
-    with pytest.raises(Refusal, match=r"line 5 .*the defaults break it"):
-        parse_cell(cell + "\n# needs: T > 5", "x")
-    with pytest.raises(Refusal, match=r"line 5 .*about d"):
-        parse_cell(cell + "\n# needs: T > d", "x")
+    assert parse_cell(cell)[1] == ["T >= 2", "T < 9"]
+    with pytest.raises(ValueError, match=r"line 5 .*the defaults break it"):
+        parse_cell(cell + "\n# needs: T > 5")
+    with pytest.raises(ValueError, match=r"line 5 .*about d"):
+        parse_cell(cell + "\n# needs: T > d")
 
 
 @pytest.mark.parametrize(
@@ -129,3 +132,79 @@ def test_a_choice_is_of_the_same_type(value):
     assert check(parameter, 2) == 2
     with pytest.raises(ValueError, match="x = "):
         check(parameter, value)
+
+
+VALUES = {"T": 100, "K": 4, "eps": [0.5, 1.0], "mode": "a", "full": False}
+TRUE = [
+    "T >= 2 * K",
+    "0 < K <= 4",
+    "eps == sorted(set(eps)) and len(eps) >= 2",
+    "not full",
+    "T % 3 == 1 and T // K - 5 == 20.0",
+    "mode in ['a', 'b'] and K not in (1, 2)",
+]
+FALSE = ["T < 25 * K", "max(eps) > 1 or mode == 'b'", "K / 0 < 1", "mode < 1"]
+
+
+def test_rules_say_what_python_says():
+    assert [rules.holds(rule, VALUES) for rule in TRUE] == [True] * len(TRUE)
+    assert [rules.holds(rule, VALUES) for rule in FALSE] == [False] * len(FALSE)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["T + K", "", "T >", "T = 3", "X > 1", "len(T) > print(1)"],
+)
+def test_what_is_no_rule_is_refused(rule):
+    with pytest.raises(
+        (ValueError, SyntaxError),
+        match=r"is no rule|no parameter|invalid syntax",
+    ):
+        rules.holds(rule, VALUES)
+
+
+def test_a_broken_rule_names_the_values():
+    with pytest.raises(
+        ValueError,
+        match=r"parameters need T > 30 \* K; got K = 4, T = 100",
+    ):
+        rules.need(VALUES, "T > K", "T > 30 * K")
+
+
+CELLS = [
+    "",
+    "T = 5  # rounds; integer in [1, 9]\nname = 'a'  # whose; text\n# needs: T > 2",
+    "T = 'abc'  # as papermill writes it",
+    "import evidence.claims\nx = 1  # no parameter",
+]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("abc", r"T = 'abc' is not: integer in \[1, 9\]"),
+        (3.0, r"T = 3.0 is not: integer in \[1, 9\]"),
+        (10, r"T = 10 is not: integer in \[1, 9\]"),
+        (2, r"parameters need T > 2; got T = 2"),
+    ],
+)
+def test_a_value_that_papermill_sets_is_refused_with_its_range(value, said):
+    need_given(CELLS, {"T": 3, "name": "b", "x": 1})
+    with pytest.raises(ValueError, match=said):
+        need_given(CELLS, {"T": value, "name": "b", "x": 1})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fliphat", "playing"])
+def test_papermill_ends_in_words_before_a_chapter_computes(tmp_path, name):
+    book = Path(__file__).resolve().parent.parent / "book"
+    with pytest.raises(papermill.PapermillExecutionError) as refused:
+        papermill.execute_notebook(
+            book / f"{name}.ipynb",
+            None,
+            {"T": "abc", "seed": 1e3},
+            cwd=tmp_path,
+            progress_bar=False,
+        )
+    assert refused.value.ename == "ValueError"
+    assert "seed = 1000.0 is not: integer in [0, " in refused.value.evalue

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from papermill.engines import NBClientEngine, papermill_engines
 
 from evidence import readable
-from evidence.engine import Readable
+from evidence.engine import Readable, need_own_kernel
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKS = re.compile(
@@ -108,3 +109,19 @@ def test_no_mark_of_the_site_is_left_in_a_chapter(path):
 
 def test_it_runs_as_papermill_does():
     assert issubclass(Readable, NBClientEngine)
+
+
+def test_a_kernel_of_another_environment_is_refused_with_both_names(
+    tmp_path, monkeypatch
+):
+    need_own_kernel("python3")
+    for name, command in (("plain", "python"), ("theirs", "/other/bin/python3")):
+        folder = tmp_path / "kernels" / name
+        folder.mkdir(parents=True)
+        told = {"argv": [command], "display_name": "", "language": "python"}
+        (folder / "kernel.json").write_text(json.dumps(told))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    need_own_kernel("plain")
+    with pytest.raises(ValueError, match="starts /other/bin/python3") as refused:
+        need_own_kernel("theirs")
+    assert sys.executable in str(refused.value)

@@ -1,12 +1,14 @@
 """The runner: what is whole is used again, what is not is executed, failures name their
 place."""
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
@@ -15,6 +17,7 @@ from tiny_book import PROJECT, asked, build, command, executed, notebook, tiny
 from tools import build as runner
 from tools import cache, chapters, pdf
 from tools import execute as runner_of_chapters
+from tools.errors import Failure, Refusal
 
 
 def counting(root):
@@ -213,6 +216,7 @@ def test_kernels_are_this_python_without_the_settings_of_the_reader(
         "PYTHONOPTIMIZE": "2",
         "MPLBACKEND": "agg",
         "MATPLOTLIBRC": str(tmp_path),
+        "MPLCONFIGDIR": str(tmp_path),
     }
     for name, value in theirs.items():
         monkeypatch.setenv(name, value)
@@ -221,6 +225,7 @@ def test_kernels_are_this_python_without_the_settings_of_the_reader(
         tmp_path / "build"
     )
     assert not theirs.items() & variables.items()
+    assert Path(variables["MPLCONFIGDIR"]).parents[1] == tmp_path / "build"
     assert variables["PYTHONPATH"] == str(PROJECT)
     for name in theirs:
         monkeypatch.delenv(name)
@@ -316,6 +321,39 @@ def test_interrupted_run_ends_its_kernels_and_resumes_where_it_stopped(tmp_path,
     assert runs(root) == 1
     assert len(executed(root, "two")) == 1
     assert list(root.rglob("*.part")) == []
+
+
+def no_locks(*told):
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+
+def test_a_second_run_is_kept_out_under_any_path_and_no_locks_are_said(
+    tmp_path, monkeypatch, capsys
+):
+    build = tmp_path / "_build"
+    link = tmp_path / "link"
+    link.symlink_to(build)
+    refused = pytest.raises(Refusal, match="another run is working")
+    with runner.alone(build), refused, runner.alone(link):
+        pass
+    monkeypatch.setattr(runner.fcntl, "flock", no_locks)
+    with runner.alone(build):
+        pass
+    assert "has no locks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "no room"), "no room"),
+        (Failure("a log with: No space left on device"), "make room and say the same"),
+        (PermissionError(errno.EACCES, "denied", "_build"), "_build cannot be written"),
+        (OSError(errno.EROFS, "read-only", "_build"), "_build cannot be written"),
+    ],
+)
+def test_a_machine_that_cannot_write_is_said_in_one_line(error, said):
+    assert said in runner.plainly(error)
+    assert "\n" not in runner.plainly(error)
 
 
 @pytest.mark.parametrize("kind", ["cut", "not executed", "error", "no key"])

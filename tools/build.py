@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from companion._stamps import stamp
+from companion.held import TAKEN
 from tools import cache, chapters, errata, lock, results, site
 from tools.chapters import PAPER, SCOREBOARD
 from tools.errors import Failure, Refusal
@@ -85,13 +86,22 @@ def arguments(argv):
 @contextmanager
 def alone(build):
     """Keep a second run out while this one works.  Raises Refusal if there is one
-    already."""
+    already.
+
+    The lock is on the file itself, whatever the path to it is.  On a file system without
+    locks it says so and goes on: every result is put in place whole, under its own name.
+    """
     build.mkdir(parents=True, exist_ok=True)
     with (build / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Refusal(f"another run is working in {build}; wait for it") from None
+        except OSError as error:
+            if error.errno in TAKEN:
+                raise Refusal(f"another run is working in {build}; wait for it") from None
+            print(
+                f"{build} has no locks ({error.strerror}): start no second run there",
+                file=sys.stderr,
+            )
         yield
 
 
@@ -165,8 +175,7 @@ def make(args):
         if SCOREBOARD in book:
             records = os.path.relpath(path, book[SCOREBOARD].path.parent)
             board = {SCOREBOARD: {"records": records}}
-            reads = [path, path.with_name("times.json")]
-            executed |= execute(setting, book, board, args.force, inputs, reads)
+            executed |= execute(setting, book, board, args.force, inputs, [path])
         said = f"Executed: {os.path.relpath(build / 'executed')}"
         if not args.no_site:
             notebooks = {book[name].path: notebook for name, notebook in executed.items()}

@@ -9,7 +9,6 @@ import yaml
 
 from evidence.claims import rules
 from tools.errors import Refusal, one_of
-from tools.parameters import check, from_text, parse_cell
 
 SCOREBOARD = "scoreboard"  # executed last, on the claims of all others
 PAPER = "paper"  # the scale of the committed notebooks
@@ -86,7 +85,10 @@ def read(path):
         raise Refusal(
             f"{path.name} needs one cell tagged `parameters`; it has {len(cells)}"
         )
-    parameters, needed = parse_cell(source(cells[0]), path.name)
+    try:
+        parameters, needed = rules.parse_cell(source(cells[0]))
+    except ValueError as error:
+        raise Refusal(f"{path.name}, {error}") from error
     return Chapter(
         name=path.stem,
         path=path,
@@ -121,7 +123,7 @@ def overrides(chapter, values, where):
         one_of(f"parameter of {where}", name, chapter.parameters)
         parameter = chapter.parameters[name]
         try:
-            value = check(parameter, value)
+            value = rules.check(parameter, value)
         except ValueError as error:
             raise Refusal(f"{where}: {error}") from error
         if value != parameter.default:
@@ -159,7 +161,9 @@ def requests(root, chapters, scale, only, pairs):
         for parameter, text in pairs:
             one_of(f"parameter of {name}", parameter, chapters[name].parameters)
             try:
-                values[parameter] = from_text(chapters[name].parameters[parameter], text)
+                values[parameter] = rules.from_text(
+                    chapters[name].parameters[parameter], text
+                )
             except ValueError as error:
                 raise Refusal(f"{name}: {error}") from error
         wanted[name] = overrides(chapters[name], values, name)

@@ -10,9 +10,9 @@ or a proof is wrong needs a row that fails among the claims that name it, a find
 holds, or a proof.
 """
 
-import ast
 import re
 
+from evidence.readable import said
 from tools.errors import Failure
 
 HEAD = r'^\* <a id="(\w+)"></a>\*\*([A-Z]+)(\d+)\. (.+?)\*\* \[([\w ]+)\]\.$'
@@ -43,7 +43,6 @@ PAPERS = {  # how the numbers of a paper's entries begin: its name on the scoreb
 PART = re.compile(r"^  \*(Printed|Evidence|Consequence|Repair):\*", re.MULTILINE)
 WRONG = set(WEIGHTS[:5])
 CONSEQUENCE = re.compile(r"\*Consequence:\*\s(.*?)\n  \*Repair", re.DOTALL)
-PREFIX = "application/papermill.record/text/plain"
 
 
 def entries(text):
@@ -76,17 +75,6 @@ def _marked(match):
     paper = PAPERS.get(match[2], match[2])
     data = f'<a id="{match[1]}" data-paper="{paper}" data-weight="{match[5]}"></a>'
     return match[0].replace(f'<a id="{match[1]}"></a>', data, 1)
-
-
-def said(notebook):
-    """{name: text} of the numbers that an executed chapter hands to its prose."""
-    found = {}
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", []):
-            if PREFIX in output.get("data", {}):
-                name = output["metadata"]["scrapbook"]["name"]
-                found[name] = ast.literal_eval("".join(output["data"][PREFIX]))
-    return found
 
 
 def source_of(chapter, kind, place, records, spoken):

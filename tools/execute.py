@@ -17,6 +17,7 @@ from tools import cache
 from tools.errors import Failure, plain
 
 TAIL = 15  # lines of a log that are shown
+WIDEST = 300  # letters of each
 # of variables
 READERS = ("PYTHON", "IPYTHON", "JUPYTER", "MPL", "MATPLOTLIB", "PAPERMILL")
 PLACE = "Exception encountered at"  # papermill's line that names the cell
@@ -48,7 +49,7 @@ def surroundings():
 
 def kernels(build):
     """Variables with which Jupyter starts `python3` as this Python, IPython has no
-    profile, and Matplotlib its own settings.
+    profile, and Matplotlib its own settings and fonts.
 
     Writes the kernel below `build`.
     """
@@ -64,6 +65,7 @@ def kernels(build):
         "JUPYTER_NO_CONFIG": "1",
         "IPYTHONDIR": str(own / "ipython"),
         "MATPLOTLIBRC": str(default),
+        "MPLCONFIGDIR": str(own / "matplotlib"),  # a list of fonts that is not stale
     }
 
 
@@ -132,9 +134,8 @@ def execute(setting, job, running, variables):
             (line for line in reversed(lines) if PLACE in line),
             f"Exit code {code}",
         )
-        raise Failure(
-            "\n".join([f"{name} failed. {where}", *lines[-TAIL:], f"Log: {log}"])
-        )
+        shown = [line[:WIDEST] for line in lines[-TAIL:]]
+        raise Failure("\n".join([f"{name} failed. {where}", *shown, f"Log: {log}"]))
     seconds = round(time.perf_counter() - begin, 2)
     cpu = float(printed.split()[-1])
     notebook = json.loads(part.read_bytes())

@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 from evidence.claims import markup
 from evidence.claims.published import paper
 from evidence.claims.scoreboard import EVIDENCE, PAPERS
-from tools import errata, results
+from evidence.readable import said as said_by
+from tools import results
 from tools.errors import Failure
 
 LINE = re.compile(r"^% (numbers|verdicts|tally)(?: (\w+))?$", re.MULTILINE)
@@ -89,7 +90,7 @@ def numbers(notebooks):
     behind a shuffler and if nobody is trusted.  Raises Failure if the arena says
     none."""
     wrong = broken(notebooks)
-    said = errata.said(notebooks["arena"]) if "arena" in notebooks else {}
+    said = said_by(notebooks["arena"]) if "arena" in notebooks else {}
     names = ("arena_front_shuffle", "arena_front_local", "arena_front_where")
     if missing := [name for name in names if name not in said]:
         raise Failure(f"the front page asks for {missing[0]}, which no chapter says")

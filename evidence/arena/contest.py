@@ -64,13 +64,13 @@ class Run(NamedTuple):
     """What one policy did in one setting: regrets are paired with those of all others
     there."""
 
-    call: Any  # `recipes.Call` after tuning
     title: str  # name of the policy
     guarantee: Any
-    edge: bool  # the multiple of its number is the least or the largest of several
-    default: np.ndarray  # (n_reps,) final regret with default arguments
-    tuned: np.ndarray  # (n_reps,)
-    default_call: object = None  # `recipes.Call` before tuning
+    call: Any  # `recipes.Call` after tuning
+    default_call: Any  # and before
+    tuned: np.ndarray  # (n_reps,) final regret
+    default: np.ndarray  # (n_reps,) the same with default arguments
+    edge: bool = False  # the multiple of its number is the least or largest of several
 
     @property
     def model(self) -> str:
@@ -159,22 +159,14 @@ def play(
     for e in epsilons:
         calls, why = recipes.lineup(world, T, e)
         own = {}
-        for name, free in (
-            (c.factory, c.policy().guarantee.model == "none") for c in calls
-        ):
-            label = name if free else f"{name} | {e:g}"
+        for call in calls:
+            label = name = call.factory
+            if call.policy().guarantee.model != "none":
+                label = f"{name} | {e:g}"
             if label not in runs:
                 runs[label] = tuned(name, world, T, e, n_reps, tune_reps, seed, label)
             own[name] = runs[label]
-        settings[e] = Setting(
-            world=title,
-            T=T,
-            epsilon=e,
-            runs=own,
-            refusals=why,
-            K=world.K,
-            place=world,
-        )
+        settings[e] = Setting(title, T, e, own, why, world.K, world)
     return settings
 
 
@@ -193,15 +185,7 @@ def played(call, label: str, env, T: int, n_reps: int, seed: int, key: int = 2) 
     policy = call.policy()
     seeds = repetitions(seed, n_reps, key)
     final = simulate(env, [policy.renamed(label)], T, seeds, grid=[T]).final[:, 0]
-    return Run(
-        call=call,
-        title=policy.name,
-        guarantee=policy.guarantee,
-        edge=False,
-        default=final,
-        tuned=final,
-        default_call=call,
-    )
+    return Run(policy.name, policy.guarantee, call, call, final, final)
 
 
 def tuned(
@@ -213,30 +197,21 @@ def tuned(
     tune_reps: int,
     seed: int,
     label: str,
-    **extra,
 ) -> Run:
-    """A policy of the recipes, tuned by the rule of this module, then played; extra:
-    arguments beside the recipe's."""
+    """A policy of the recipes, tuned by the rule of this module, then played."""
     env = recipes.stream(world, name)
-    short = tuning_rounds(T)
-    run = played(
-        recipes.call(name, world, T, epsilon, **extra),
-        label,
-        env,
-        T,
-        n_reps,
-        seed,
-    )
+    default = recipes.call(name, world, T, epsilon)
+    run = played(default, label, env, T, n_reps, seed)
     if not recipes.RECIPES[name].tuned:
         return run
-    tried = [
-        recipes.call(name, world, short, epsilon, m, **extra) for m in recipes.MULTIPLES
-    ]
-    group = {label: [call.policy() for call in tried]}
-    best = tune(group, env, short, repetitions(seed, tune_reps, 1))[label]
+    short = tuning_rounds(T)
+    tried = []
+    for multiple in recipes.MULTIPLES:
+        tried.append(recipes.call(name, world, short, epsilon, multiple).policy())
+    best = tune({label: tried}, env, short, repetitions(seed, tune_reps, 1))[label]
     multiple = recipes.MULTIPLES[best.index]
     if multiple != 1.0:
-        call = recipes.call(name, world, T, epsilon, multiple, **extra)
+        call = recipes.call(name, world, T, epsilon, multiple)
         other = played(call, f"{label}, tuned", env, T, n_reps, seed)
         run = run._replace(call=call, tuned=other.tuned)
     return run._replace(edge=best.edge)

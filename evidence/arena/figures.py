@@ -1,9 +1,10 @@
 """Figures of the arena: regret against the budget, the price of trust.
 
-Each gives (figure, rows for the data below it) from `contest.Setting`s.
+Each gives (figure, frame of the data) from `contest.Setting`s.
 """
 
 import numpy as np
+import pandas as pd
 
 from evidence.claims import plots, regret
 
@@ -13,74 +14,61 @@ PRIVATE = ("local", "shuffle", "joint")
 def budget(settings):
     """Regret as a share of random play's against epsilon, in settings of one world and
     horizon."""
-    epsilons = [s.epsilon for s in settings]
     first = settings[0]
+    epsilons = [s.epsilon for s in settings]
     fig, axes = plots.panels(2, sharey=True)
-    data = []
-    for ax, models in zip(axes, (PRIVATE[:1], PRIVATE[1:]), strict=True):
+    drawn = {}
+    for ax, models in zip(axes, (("local",), ("shuffle", "joint")), strict=True):
         shares = {}
-        for name in (n for m in models for n in first.of(m)):
-            samples = [s.runs[name].tuned / s.random.mean() for s in settings]
-            shares[first.runs[name].title] = np.array(samples).T
-            data += [
-                {"policy": name, "epsilon": s.epsilon} | s.share(name)._asdict()
-                for s in settings
-            ]
+        for model in models:
+            for name in first.of(model):
+                samples = [s.runs[name].tuned / s.random.mean() for s in settings]
+                shares[first.runs[name].title] = np.array(samples).T
         ax.axhline(first.share("linucb").value, color="0.35", linestyle=":")
         ax.axhline(1.0, color="0.6", linewidth=0.8)
-        how = {
-            "xlabel": "ε",
-            "ylabel": "regret / random play",
-            "ylim": (0, 1.25),
-            "log": "x",
-        }
-        how |= {
-            "title": " and ".join(models),
-            "styles": plots.looks(shares),
-            "ticked": True,
-        }
-        regret.against(epsilons, shares, ax=ax, **how)
-    return fig, data
+        regret.against(
+            epsilons,
+            shares,
+            ax=ax,
+            styles=plots.looks(shares),
+            ticked=True,
+            log="x",
+            ylim=(0, 1.25),
+            xlabel="ε",
+            ylabel="regret / random play",
+            title=" and ".join(models),
+        )
+        drawn |= shares
+    return fig, regret.moments(epsilons, drawn, "epsilon")
 
 
 def trust(settings):
     """Regret of the best policy of each trust model over that of the best without
     privacy."""
+    rows = []
+    for place, s in enumerate(settings):
+        for (model, cheaper), price in s.prices.items():
+            if cheaper == "none":
+                policy = s.winners[model][0]
+                rows.append((place, s.world, s.T, model, policy, *price))
+    columns = ["place", "world", "T", "model", "policy", "value", "low", "high"]
+    data = pd.DataFrame(rows, columns=columns)
     fig, (ax,) = plots.panels(1, height=0.4 * len(settings) + 0.9)
-    data = []
-    for y, s in enumerate(settings):
-        for i, model in enumerate(PRIVATE):
-            if price := s.prices.get((model, "none")):
-                value, low, high = price
-                ax.errorbar(
-                    value,
-                    y + 0.22 * (i - 1),
-                    xerr=[[value - low], [high - value]],
-                    capsize=2,
-                    marker=plots.MARKERS[i],
-                    color=plots.COLOURS[plots.MODELS[model]],
-                )
-                told = {
-                    "world": s.world,
-                    "T": s.T,
-                    "model": model,
-                    "policy": s.winners[model][0],
-                }
-                data.append(told | price._asdict())
-    ax.set(
-        xscale="log",
-        xlabel="regret / best without privacy",
-        ylim=(len(settings) - 0.5, -0.5),
-    )
-    titles = [f"{s.world} · {s.T:,}" for s in settings]
-    ax.set_yticks(range(len(titles)), titles, fontsize="small")
     for i, model in enumerate(PRIVATE):
-        ax.plot(
-            [],
-            [],
-            plots.MARKERS[i],
+        own = data[data.model == model]
+        ax.errorbar(
+            own.value,
+            own.place + 0.22 * (i - 1),
+            xerr=[own.value - own.low, own.high - own.value],
+            fmt=plots.MARKERS[i],
+            capsize=2,
             color=plots.COLOURS[plots.MODELS[model]],
             label=model,
         )
+    ax.axvline(1.0, color="0.6", linewidth=0.8)
+    ax.set(xscale="log", xlabel="regret / best without privacy")
+    ax.set_ylim(len(settings) - 0.5, -0.5)
+    titles = [f"{s.world} · {s.T:,}" for s in settings]
+    ax.set_yticks(range(len(titles)), titles, fontsize="small")
     fig.legend(frameon=False, loc="outside upper center", ncols=3, columnspacing=1.0)
     return fig, data

@@ -98,7 +98,10 @@ def _rate(w, T, *_):
 
 def _bases(w, T, e, m):
     """Two learners by gradient descent: each would be slow with 19 experts."""
-    calls = [call("online_linucb", w, T, e, a, learner="ogd") for a in (m, 0.1 * m)]
+    calls = []
+    for multiple in (m, 0.1 * m):
+        one = call("online_linucb", w, T, e, multiple)
+        calls.append(Call(one.factory, one.arguments | {"learner": "ogd"}))
     return Text([c.policy() for c in calls], f"[{', '.join(map(str, calls))}]")
 
 
@@ -145,25 +148,10 @@ RECIPES = {
         {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)},
         COMMON,
     ),
-    "ecolog": Recipe(
-        tuned="",
-        given={},
-        only=CLICKS,
-        longest=50_000,
-    ),
-    "gloc": Recipe("", {}, CLICKS),
-    "glm_ucb": Recipe(
-        tuned="",
-        given={},
-        only=CLICKS,
-        longest=5_000,
-    ),
-    "rs_glinucb": Recipe(
-        tuned="",
-        given={},
-        only=CLICKS,
-        longest=50_000,
-    ),
+    "ecolog": Recipe(only=CLICKS, longest=50_000),
+    "gloc": Recipe(only=CLICKS),
+    "glm_ucb": Recipe(only=CLICKS, longest=5_000),
+    "rs_glinucb": Recipe(only=CLICKS, longest=50_000),
     "joint_glm": Recipe(
         tuned="width",
         given={"width": lambda w, T, e, m: 0.5 * m},
@@ -186,15 +174,18 @@ def known(world, T: int, epsilon: float, only: str = ""):
         "K": world.K,
         "T": T,
         "epsilon": epsilon,
-    }
-    told |= {"delta": Text(1.0 / T, f"1/{T}"), "sparsity": world.sparsity or world.d}
-    told |= {k: getattr(world, k) for k in ("universe", "noise", "theta_bound")}
-    told |= {
+        "delta": Text(1.0 / T, f"1/{T}"),
+        "universe": world.universe,
+        "noise": world.noise,
+        "theta_bound": world.theta_bound,
         "ball": world.theta_bound,
         "b_max": world.l1_bound,
         "l1_radius": world.l1_bound,
+        "sparsity": world.sparsity or world.d,
     }
-    return told | ({} if world.link == "linear" else {"link": world.link})
+    if world.link != "linear":
+        told["link"] = world.link
+    return told
 
 
 def refused(name: str, world, T: int) -> str:
@@ -202,38 +193,31 @@ def refused(name: str, world, T: int) -> str:
     if name not in RECIPES:
         return NO_RECIPE
     r = RECIPES[name]
-    if (r.only == CLICKS and world.link == "linear") or (
-        r.only == COMMON and not world.common
-    ):
-        return ALONE[r.only]
+    if r.only == CLICKS and world.link == "linear":
+        return ALONE[CLICKS]
+    if r.only == COMMON and not world.common:
+        return ALONE[COMMON]
     if world.d > r.widest and r.short < T:
-        return f"too slow here with d = {world.d}" + (
-            f" beyond T = {r.short:,}" if r.short else ""
-        )
-    return f"too slow here beyond T = {r.longest:,}" if r.longest < T else ""
+        beyond = f" beyond T = {r.short:,}" if r.short else ""
+        return f"too slow here with d = {world.d}{beyond}"
+    if r.longest < T:
+        return f"too slow here beyond T = {r.longest:,}"
+    return ""
 
 
-def call(
-    name: str,
-    world,
-    T: int,
-    epsilon: float,
-    multiple: float = 1.0,
-    /,
-    **extra,
-) -> Call:
-    """The `Call` of a policy for T rounds of a world, with a multiple of its one number.
-
-    extra: arguments beside the recipe's.
-    """
+def call(name: str, world, T: int, epsilon: float, multiple: float = 1.0) -> Call:
+    """The `Call` of a policy for T rounds of a world, with a multiple of its one
+    number."""
     r = RECIPES[name]
     takes = inspect.signature(policies.factory(name)).parameters
     told = {k: v for k, v in known(world, T, epsilon, r.only).items() if k in takes}
-    for k, v in r.given.items():
-        told[k] = v(world, T, epsilon, multiple) if callable(v) else v
+    for k, value in r.given.items():
+        told[k] = value
+        if callable(value):
+            told[k] = value(world, T, epsilon, multiple)
     if r.tuned in takes and r.tuned not in r.given and multiple != 1.0:
         told[r.tuned] = multiple * takes[r.tuned].default
-    return Call(name, {k: v for k, v in told.items() if v is not None} | extra)
+    return Call(name, {k: v for k, v in told.items() if v is not None})
 
 
 def stream(world, name: str):

@@ -54,23 +54,24 @@ def panels(result, epsilons, shared, title: str):
     """
     fig, axes = plots.panels(len(epsilons), sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
-        names = [*shared, *(n for n in result.names if n.endswith(f"| {epsilon:g}"))]
-        ends = {name: result.of(name)[:, -1].mean() for name in names}
-        note = ""
+        own = [name for name in result.names if name.endswith(f"| {epsilon:g}")]
+        shown = {name.split(" |")[0]: result.of(name) for name in [*shared, *own]}
+        ends = {name: y[:, -1].mean() for name, y in shown.items()}
         random = ends.pop("Random", 0.0)
+        note = ""
         if random > 2.0 * max(ends.values()):
-            names.remove("Random")
+            del shown["Random"]
             note = f" (Random ends at {random:,.0f}, off the scale)"
-        shown = {name.split(" |")[0]: result.of(name) for name in names}
-        how = regret.OVER_ROUNDS | {"xlim": (0, result.rounds[-1]), "xlabel": ""}
-        how["styles"] = plots.looks(shown)
         regret.against(
             result.rounds,
             shown,
             ax=ax,
+            styles=plots.looks(shown),
             title=f"{title}, ε = {epsilon:g}{note}",
-            **how,
+            xlim=(0, result.rounds[-1]),
+            **regret.OVER_ROUNDS,
         )
-    axes[-1].set_xlabel("round")
+        ax.set_xlabel("")
+    ax.set_xlabel("round")
     grouped = result.to_frame().groupby(["policy", "round"], sort=False).regret
     return fig, grouped.agg(["mean", "std"]).reset_index()

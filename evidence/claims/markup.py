@@ -3,6 +3,7 @@
 The templates stand in `markup.html`.  Text is escaped, HTML (`markupsafe.Markup`) is not.
 """
 
+import re
 from collections import Counter
 from importlib.resources import files
 
@@ -22,9 +23,32 @@ SIGNS = {  # verdict: sign, style of the site, colour dark enough below white nu
 }
 # of claims, in the order of tables
 KINDS = ("theorem", "figure", "table", "privacy", "text")
+EXPONENT = re.compile(r"(?<![\w.])(-?\d(?:\.\d+)?)e([+-]\d+)\b")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def powers(text):
+    """A text with its 1.3e+06 written as 1.3 × 10⁶, and numbers up to a million in full;
+    anything else, and HTML, as it is.
+
+    >>> powers("1.3e+06, 2.5e+03 and 1e-05")
+    '1.3 × 10⁶, 2,500 and 10⁻⁵'
+    """
+
+    def written(match):
+        factor, exponent = match.groups()
+        if 0 < int(exponent) < 6:
+            return f"{float(match[0]):,.0f}"
+        power = f"10{str(int(exponent)).translate(RAISED)}"
+        return power if factor == "1" else f"{factor} × {power}"
+
+    return EXPONENT.sub(written, text) if type(text) is str else text
+
+
 HERE = FileSystemLoader(str(files("evidence.claims")))
 site = Environment(loader=HERE, autoescape=True, trim_blocks=True)
 site.globals["SIGNS"] = SIGNS
+site.filters["powers"] = powers
 site = site.get_template("markup.html").module
 badge = site.badge
 folded = site.folded
@@ -53,10 +77,15 @@ def claims(chapter: str, records) -> str:
     return shown
 
 
-def tally(records) -> str:
-    """How often every verdict was given, best first."""
+def counted(records) -> dict:
+    """{verdict: how often it was given}, best first."""
     counts = Counter(r.verdict for r in records)
-    return ", ".join(f"{counts[v]} {v}" for v in SIGNS if counts[v])
+    return {v: counts[v] for v in SIGNS if counts[v]}
+
+
+def tally(records) -> str:
+    """The same in words."""
+    return ", ".join(f"{n} {v}" for v, n in counted(records).items())
 
 
 def listed(caption: str, records, link=False) -> str:

@@ -41,12 +41,14 @@ class Page:
         """
         fields = dict(sentences(self.room)[name])
         if words:
-            texts = {key: text for key, text in fields.items() if isinstance(text, str)}
-            fields |= {key: text.format(**words) for key, text in texts.items()}
+            for key, text in fields.items():
+                if isinstance(text, str):
+                    fields[key] = text.format(**words)
         if "finding" in fields:
             return self.finding(name, fields.pop("finding"), **fields)
-        kind, says, place = (fields.pop(key) for key in ("kind", "says", "place"))
-        return self.claim(name, kind, says, place, **fields)
+        kind = fields.pop("kind")
+        statement = fields.pop("says")
+        return self.claim(name, kind, statement, fields.pop("place"), **fields)
 
     def claim(self, id, kind, statement, paper, **told) -> Claim:
         """Begin a `Claim`, to which rows are added.
@@ -91,7 +93,7 @@ class Page:
             text = value if isinstance(value, str) else format(value, spec)
             # Sphinx shows the `repr` of a text without its quotes, so quotes are part of
             # the data.
-            data = {f"{PREFIX}text/plain": repr(text)}
+            data = {f"{PREFIX}text/plain": repr(markup.powers(text))}
             meta = {
                 "scrapbook": {"name": f"{self.chapter}_{name}", "mime_prefix": PREFIX}
             }
@@ -100,15 +102,16 @@ class Page:
     def provenance(self, seed: int, **settings) -> None:
         """Print seed, settings, time and versions, and say `seconds` and `summary` to the
         prose."""
-        seconds = time.perf_counter() - self._started
-        told = [
-            f"{k} = {v:,}" if isinstance(v, int) else f"{k} = {v}"
-            for k, v in settings.items()
-        ]
-        print(f"seed {seed}; {', '.join(told)}; {seconds:.0f} s on {platform.machine()}")
+        seconds = f"{time.perf_counter() - self._started:.0f}"
+        told = []
+        for name, value in settings.items():
+            text = f"{value:,}" if isinstance(value, int) else value
+            told.append(f"{name} = {text}")
         used = ", ".join(f"{name} {version(name)}" for name in SOFTWARE)
+        machine = platform.machine()
+        print(f"seed {seed}; {', '.join(told)}; {seconds} s on {machine}")
         print(f"Python {platform.python_version()}, {used}")
-        self.say(seconds=f"{seconds:.0f}")
+        self.say(seconds=seconds)
         if claims := [r for r in self.records if not r.finding]:
             self.say(summary=f"{markup.tally(claims)} (of {len(claims)} claims).")
 

@@ -10,7 +10,6 @@ paper's.
 
 import base64
 import io
-import re
 import textwrap
 from itertools import count
 
@@ -216,8 +215,7 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
                 _round_ticks(axis)
         if legend := ax.get_legend():
             for text in legend.get_texts():
-                powers = re.sub(r"\b1e\+?0?(\d+)", r"$10^{\1}$", text.get_text())
-                text.set_text(_wrapped(powers, WORDS))
+                text.set_text(_wrapped(markup.powers(text.get_text()), WORDS))
             sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)
     tall = _picture(fig)
     wide = _picture(fig) if _in_rows(fig) else None

@@ -69,21 +69,17 @@ def against(
     return ax.figure, ax
 
 
-def growth(x: np.ndarray, samples, *, styles=(), **axes):
+def growth(x: np.ndarray, samples, **axes):
     """{label: exponent} fitted to every curve, which `against` draws on logarithmic axes.
 
     Every curve's label is followed by its exponent; the rest as for `against`.
     """
-    fits = {label: exponent(x, y) for label, y in samples.items()}
-    named = {label: f"{label}: {fit.value:.2f}" for label, fit in fits.items()}
-    styles = {named[label]: style for label, style in dict(styles).items()}
-    against(
-        x,
-        {named[label]: y for label, y in samples.items()},
-        styles=styles,
-        log="xy",
-        **axes,
-    )
+    fits = {}
+    named = {}
+    for label, y in samples.items():
+        fits[label] = exponent(x, y)
+        named[f"{label}: {fits[label].value:.2f}"] = y
+    against(x, named, log="xy", **axes)
     return fits
 
 
@@ -115,19 +111,18 @@ def figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
     """Show the cumulative regret of a `simulate.Result` over its rounds; the data are the
     means."""
     samples = {policy: result.of(policy) for policy in result.names}
-    how = OVER_ROUNDS | {
-        "styles": plots.looks(result.names),
-        "xlim": (0, result.rounds[-1]),
-    }
-    picture(
+    fig, ax = plots.panels(1, height=2.7)
+    against(
         result.rounds,
         samples,
-        name=name,
-        alt=alt,
-        caption=caption,
+        ax=ax[0],
+        styles=plots.looks(samples),
         title=title,
-        **how,
+        xlim=(0, result.rounds[-1]),
+        **OVER_ROUNDS,
     )
+    data = moments(result.rounds, samples)
+    plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
 
 
 def finals(points, seeds) -> dict[str, np.ndarray]:

@@ -8,7 +8,6 @@ The names of figures stand below them in the book; without FIGURE they are liste
 """
 
 import argparse
-import ast
 import builtins
 import html
 import json
@@ -19,7 +18,7 @@ import sys
 from pathlib import Path
 
 from companion.validate import need_module
-from evidence.claims import markup
+from evidence.claims import markup, rules
 
 GIVEN = {*dir(builtins), "display", "get_ipython", "__name__"}
 SHOWN = re.compile(r'\bname"?\s*[=:]\s*"([^"]+)"')  # in a cell with a caption
@@ -99,100 +98,21 @@ def part(notebook, figure: str) -> dict:
     return notebook | {"cells": [cells[i] for i in sorted(before | wanted)]}
 
 
-def needed(code) -> set[str]:
-    """Names that the cells of a `part` take from elsewhere; code: parameters, imports,
-    others."""
-    _, imports, *others = code
-    # which keeps what is said
-    found = set().union(*(names(text)[1] for text in others)) - {"page"}
-    lines = [one for line in ast.parse(imports).body for one in split(line)]
-    for line in reversed(lines):
-        bound, used = names(ast.unparse(line))
-        found |= used if bound & found else set()
-    return found
-
-
-def split(line):
-    """The assignments of `a, b = x, y` one by one; any other line as it is."""
-    match line:
-        case ast.Assign([ast.Tuple(left)], ast.Tuple(right)) if len(left) == len(right):
-            return [
-                ast.Assign([a], b, lineno=0) for a, b in zip(left, right, strict=True)
-            ]
-    return [line]
-
-
-def default(node):
-    """The value that a parameter has in the chapter; `float("inf")` counts as one."""
-    text = ast.unparse(node).replace("float('inf')", "1e999")
-    return ast.literal_eval(text)
-
-
-def value_of(text: str, stands):
-    """What a text of the command line means in the place of the value that stands there.
-
-    A literal of Python, inf, or else the text itself; 2e2 is a whole number where one
-    stands.
-    """
-    if text.lower() == "inf":
-        return float("inf")
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-    if isinstance(stands, str) and not isinstance(value, str):
-        return text
-    if type(stands) is int and type(value) is float and value.is_integer():
-        return int(value)  # 2e2
-    return value
-
-
-KINDS = {
-    bool: "True or False",
-    int: "a whole number, such as 200",
-    float: "a number, such as 0.5",
-    str: "a text",
-}
-
-
-def need_kind(name: str, value, stands) -> None:
-    """Raise ValueError unless a value is of the kind of the one that stands in the
-    chapter."""
-    if isinstance(stands, list):
-        if not isinstance(value, list) or not value:
-            raise ValueError(
-                f"VALUE of {name} must be a list, such as {stands}; got {value!r}"
-            )
-        for one in value:
-            need_kind(f"each entry of {name}", one, stands[0])
-        return
-    kind = type(stands)
-    whole = kind is float and type(value) is int
-    if type(value) is not kind and not whole:
-        raise ValueError(f"VALUE of {name} must be {KINDS[kind]}; got {value!r}")
-
-
 def checked(cells, given) -> dict:
-    """{name: value} of the parameters that are changed: literals of Python, or else
-    texts; cells: a `part` of the chapter.
+    """{name: value} of the parameters that are changed; cells: of the chapter; given:
+    pairs (name, text of the value).
 
-    Raises ValueError for a name that these cells do not use, and for a value of another
-    kind than the one that stands there: a whole number may take the place of a float,
-    nothing else.
+    Raises ValueError for a name that is no parameter, and for a value that it may not
+    have.
     """
-    text, *_ = code = list(sources(cells).values())
-    set_to = {n.targets[0].id: n.value for n in ast.parse(text).body}
-    found = {}
-    used = sorted(set_to.keys() & needed(code))
-    for name, text in given:
-        if name not in used:
-            raise ValueError(
-                f"NAME must be one that it uses, {', '.join(used)}; got {name!r}"
-            )
-        stands = default(set_to[name])
-        found[name] = value_of(text, stands)
-        need_kind(name, found[name], stands)
-    return found
+    text, *_ = sources(cells).values()
+    known, _ = rules.parse_cell(text)
+    values = {}
+    for name, value in given:
+        if name not in known:
+            raise ValueError(f"NAME must be one of {', '.join(known)}; got {name!r}")
+        values[name] = rules.from_text(known[name], value)
+    return values
 
 
 def rerun(path, figure: str, given=()) -> str:
@@ -200,18 +120,20 @@ def rerun(path, figure: str, given=()) -> str:
     parameters.
 
     given: pairs (name, text of the value).  Raises ValueError for an unknown figure, for
-    a name that it does not use, and with what a cell raises.
+    what `checked` refuses, and with what a cell raises.
     """
-    nbformat, papermill = (need_module(m, "notebooks") for m in ("nbformat", "papermill"))
+    nbformat = need_module("nbformat", "notebooks")
+    papermill = need_module("papermill", "notebooks")
     kept = part(json.loads(Path(path).read_text("utf8")), figure)
     values = checked(kept["cells"], given)
+    notebook = nbformat.from_dict(kept)
     try:
-        cells = papermill.execute_notebook(nbformat.from_dict(kept), None, values)[
-            "cells"
-        ]
+        done = papermill.execute_notebook(notebook, None, values)
     except papermill.PapermillExecutionError as error:
         raise ValueError(f"{error.ename}: {error.evalue}") from None
-    body = "".join(o.get("data", {}).get("text/html", "") for o in cells[-1]["outputs"])
+    body = "".join(
+        o.get("data", {}).get("text/html", "") for o in done.cells[-1]["outputs"]
+    )
     options = "".join(f" -p {name} {shlex.quote(text)}" for name, text in given)
     body = body.replace(f"{figure}</code>", f"{figure}{html.escape(options)}</code>")
     said = "; ".join(f"{n} = {v!r}" for n, v in values.items()) or "unchanged"

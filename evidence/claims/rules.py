@@ -1,14 +1,195 @@
-"""Rules over several parameters of a chapter, such as `T >= 2 * K`.
+"""The parameters of a chapter: what its first code cell says of them, and values checked
+against it.
 
-A rule is one comparison (or several, with `and`, `or`, `not`) of parameters with the
-functions in FUNCTIONS.  The runner reads rules from the parameters cell (`# needs:
-RULE`), which is code that it will run; the cell of imports says them again by `need`, for
-readers who use papermill alone.
+One parameter a line, `name = default  # purpose; KIND`, where KIND is one of
+
+    integer in [1, 1_000]        float in (0, inf)        one of "bernoulli", "gaussian"
+    boolean                      text                     list of KIND
+
+Round brackets exclude a bound, square brackets include it, so infinity is allowed only by
+`inf]`.  Lists are not empty.  Blank lines and comments are ignored, but for
+
+    # needs: T >= 2 * K
+
+a rule over several parameters: one comparison (or several, with `and`, `or`, `not`) with
+the functions in FUNCTIONS.  It is code that the chapter's reader runs.
+
+`need_given` checks the chapter that imports `evidence.claims`, so that papermill's
+parameters are refused in words; `need` says the rules again in the cell of imports.
 """
 
 import ast
+import math
+import re
+from typing import Any, NamedTuple
 
 FUNCTIONS = {f.__name__: f for f in (abs, len, max, min, set, sorted, sum)}
+NEEDS = re.compile(r"\s*#\s*needs:(.*)")
+TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
+NUMBER = r"-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?)"
+RANGE = re.compile(rf"(integer|float) in ([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
+
+
+class Kind(NamedTuple):
+    """What values a parameter may have."""
+
+    text: str  # as written in the notebook, without "list of"
+    base: str  # integer, float, choice, boolean or text
+    many: bool = False  # a list of these
+    low: float = -math.inf
+    high: float = math.inf
+    # whether low and high are allowed themselves
+    closed: tuple[bool, bool] = (False, False)
+    choices: tuple = ()
+
+    def __str__(self):
+        return f"list of {self.text}" if self.many else self.text
+
+
+class Parameter(NamedTuple):
+    """One line of the cell."""
+
+    name: str
+    default: Any
+    purpose: str
+    kind: Kind
+
+
+def literal(source):
+    """The value of a Python literal; `float("inf")` counts as one.  Raises ValueError."""
+    text = re.sub(r"float\(['\"]inf['\"]\)", "1e999", source.strip())
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, TypeError, ValueError) as error:
+        raise ValueError(f"{source!r} is not a literal value") from error
+
+
+def parse_kind(text):
+    """The Kind that `text` describes.  Raises ValueError if it describes none."""
+    text = text.strip()
+    if text.startswith("list of "):
+        kind = parse_kind(text.removeprefix("list of "))
+        if kind.many:
+            raise ValueError("a list of lists is not supported")
+        return kind._replace(many=True)
+    if text in ("boolean", "text"):
+        return Kind(text, text)
+    if text.startswith("one of "):
+        choices = literal(f"({text.removeprefix('one of ')},)")
+        return Kind(text, "choice", choices=choices)
+    match = RANGE.fullmatch(text)
+    if not match:
+        raise ValueError(
+            f"{text!r} is no KIND: integer or float in RANGE, one of, boolean, text"
+        )
+    base, left, low, high, right = match.groups()
+    low = float(low)
+    high = float(high)
+    if not low < high and not (low == high and left + right == "[]"):
+        raise ValueError(f"the range of {text!r} is empty")
+    closed = (left == "[", right == "]")
+    return Kind(text, base, low=low, high=high, closed=closed)
+
+
+def parse_line(line):
+    """The Parameter that one line describes; None for blank and comment lines.
+
+    Raises ValueError if the line does not follow the grammar.
+    """
+    try:
+        match ast.parse(line).body:
+            case []:
+                return None
+            case [ast.Assign(targets=[ast.Name(id=name)], value=value) as said]:
+                comment = line.encode()[said.end_col_offset :].decode()
+            case _:
+                raise ValueError("it is not `name = default  # purpose; KIND`")
+    except SyntaxError as error:
+        raise ValueError("it is not one complete line of Python") from error
+    purpose, _, kind = comment.lstrip("# ").rpartition(";")
+    purpose = purpose.strip()
+    if not purpose:
+        raise ValueError("its comment is not `purpose; KIND`")
+    default = literal(ast.unparse(value))
+    return Parameter(name, default, purpose, parse_kind(kind))
+
+
+def parse_cell(source):
+    """({name: parameter} in order, list of rules) of a cell, whose defaults obey both.
+
+    Raises ValueError naming the line.
+    """
+    found = {}
+    needed = []
+    lines = list(enumerate(source.splitlines(), 1))
+    # rules after what they speak of
+    lines.sort(key=lambda line: bool(NEEDS.fullmatch(line[1])))
+    for number, line in lines:
+        try:
+            if match := NEEDS.fullmatch(line):
+                rule = match[1].strip()
+                if not holds(rule, {n: p.default for n, p in found.items()}):
+                    raise ValueError("the defaults break it")
+                needed.append(rule)
+            elif parameter := parse_line(line):
+                if parameter.name in found:
+                    raise ValueError(f"{parameter.name} is there twice")
+                default = check(parameter, parameter.default)
+                found[parameter.name] = parameter._replace(default=default)
+        except (ValueError, SyntaxError) as error:
+            raise ValueError(
+                f"parameters cell, line {number} ({line!r}): {error}"
+            ) from error
+    return found, needed
+
+
+def _scalar(kind, value):
+    """`value` as one item of `kind`.  Raises ValueError if it is not."""
+    if kind.base == "float" and type(value) is int:
+        value = float(value)
+    if kind.base == "choice":
+        fits = any(type(value) is type(c) and value == c for c in kind.choices)
+    else:
+        fits = type(value) is TYPES[kind.base]
+    if fits and kind.base in ("integer", "float"):
+        above = value >= kind.low if kind.closed[0] else value > kind.low
+        below = value <= kind.high if kind.closed[1] else value < kind.high
+        fits = above and below  # NaN fails both
+    if not fits:
+        raise ValueError
+    return value
+
+
+def check(parameter, value):
+    """`value` if the parameter may have it (whole numbers become floats where a float is
+    asked).
+
+    Raises ValueError naming parameter, value and what is allowed.
+    """
+    kind = parameter.kind
+    try:
+        if not kind.many:
+            return _scalar(kind, value)
+        if not isinstance(value, list) or not value:
+            raise ValueError
+        return [_scalar(kind, item) for item in value]
+    except ValueError:
+        raise ValueError(f"{parameter.name} = {value!r} is not: {kind}") from None
+
+
+def from_text(parameter, text):
+    """The value that `text` from the command line means for this parameter.
+
+    Raises ValueError if it means none; quotes around words may be left out.
+    """
+    words = {"inf": math.inf, "nan": math.nan, "true": True, "false": False}
+    if parameter.kind.base == "text" and not parameter.kind.many:
+        return text
+    try:
+        value = words[text.lower()] if text.lower() in words else literal(text)
+    except ValueError:
+        value = text
+    return check(parameter, value)
 
 
 def names(rule) -> set[str]:
@@ -45,3 +226,23 @@ def need(values, *rules) -> None:
         if not holds(rule, values):
             said = ", ".join(f"{n} = {values[n]!r}" for n in sorted(names(rule)))
             raise ValueError(f"parameters need {rule}; got {said}")
+
+
+def need_given(cells, values) -> None:
+    """Raise ValueError if a parameter of a chapter, or a rule, does not allow its value.
+
+    cells: texts of the cells that ran so far, with the parameters cell among them;
+    values: {name: value} after them, as papermill or a reader set them.
+    """
+    needed = []
+    for line in "\n".join(cells).splitlines():
+        if match := NEEDS.fullmatch(line):
+            needed.append(match[1].strip())
+            continue
+        try:
+            parameter = parse_line(line)
+        except ValueError:
+            continue  # any other line of a notebook
+        if parameter and parameter.name in values:
+            check(parameter, values[parameter.name])
+    need(values, *needed)

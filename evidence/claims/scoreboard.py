@@ -9,7 +9,6 @@ judges it (`why`).
 
 import json
 import math
-from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,20 +32,8 @@ PAPERS = {  # the room of a paper in `companion`: its short name
 OTHERS = "Other pages"
 EVIDENCE = "_rows"  # ends the names of evidence pages
 LEVEL = 0.95  # of the intervals on the pages
-
-
-class Hanging(NamedTuple):
-    """A verdict that would be another one if one interval lay half its width higher or
-    lower."""
-
-    name: str  # chapter/id of the record
-    verdict: str
-    setting: str  # of the row
-    interval: tuple  # (low, high)
-    limits: tuple  # (low, high) of the rule, infinite where it has none
-    rule: str  # in words
-    outcome: str  # of the row
-    moved: str  # its outcome with the interval moved
+# a verdict that would be another one if one interval lay half its width higher or lower
+HANGING = ["record", "verdict", "row", "interval", "rule", "outcome", "if it is moved"]
 
 
 class Multiplicity(NamedTuple):
@@ -57,42 +44,35 @@ class Multiplicity(NamedTuple):
     intervals: int  # such rows
     # of these, how many miss their number on average, if each has its level
     missing: float
-    hanging: list  # of `Hanging`
+    hanging: pd.DataFrame  # a row for every row of `hangs`
 
 
 class Scoreboard:
-    """The records of a build; `records`: path of its claims.json, with times.json beside
-    it ("":
-    none, and the summary says so).
+    """The records of a build; `records`: path of its claims.json ("": none, and the
+    summary says so).
     """
 
     def __init__(self, records=""):
         self.claims = []
-        self.times = {"chapters": []}
         if records:
-            path = Path(records)
-            claims = pd.DataFrame(json.loads(path.read_text("utf8")))
+            claims = pd.DataFrame(json.loads(Path(records).read_text("utf8")))
             self.claims = list(claims.itertuples(index=False, name="Record"))
-            self.times = json.loads(path.with_name("times.json").read_text("utf8"))
 
     def summary(self) -> Shown:
         """Verdicts counted, a bar for every paper; findings of ours apart."""
         if not self.claims:
             return Shown(f"<p>{NOTHING}</p>", NOTHING)
-        lines = []
-        for name, records in self._by_paper(finding=False).items():
-            lines.append((name, Counter(r.verdict for r in records)))
-        total = sum((counts for _, counts in lines), Counter())
-        counted = {v: total[v] for v in markup.SIGNS if total[v]}
+        papers = self._by_paper(finding=False)
+        total = [record for own in papers.values() for record in own]
         rows = []
         said = []
-        for name, counts in [("All papers", total), *lines]:
-            own = {v: counts[v] for v in counted if counts[v]}
-            rows.append((name, counts.total(), own))
-            said.append(f"{name}: {', '.join(f'{n} {v}' for v, n in own.items())}")
-        ours = Counter(r.verdict for r in self.claims if r.finding)
-        said.append(f"Findings of ours: {ours.total()}")
-        return Shown(markup.site.bars(rows, counted, ours.total()), "\n".join(said))
+        for name, own in {"All papers": total, **papers}.items():
+            rows.append((name, len(own), markup.counted(own)))
+            said.append(f"{name}: {markup.tally(own)}")
+        ours = len(self.claims) - len(total)
+        said.append(f"Findings of ours: {ours}")
+        page = markup.site.bars(rows, markup.counted(total), ours)
+        return Shown(page, "\n".join(said))
 
     def _by_paper(self, finding):
         """{name of a paper, or of all other pages: its records}, in the order of the
@@ -101,46 +81,29 @@ class Scoreboard:
         for room, name in PAPERS.items():
             papers |= dict.fromkeys(paper(room)["chapters"], name)
         found = {name: [] for name in (*PAPERS.values(), OTHERS)}
-        for chapter in self.times["chapters"]:
-            for record in self.claims:
-                if (record.chapter, record.finding) == (chapter["chapter"], finding):
-                    found[papers.get(record.chapter, OTHERS)].append(record)
+        for record in self.claims:
+            if record.finding == finding:
+                found[papers.get(record.chapter, OTHERS)].append(record)
         return {name: records for name, records in found.items() if records}
 
     def chance(self) -> Shown:
         """How many intervals miss by chance, and the verdicts that hang on one of
         them."""
-        tested = {
-            f"{c.chapter}/{c.id}": {
-                "verdict": c.verdict,
-                "bound": c.bound,
-                "rows": c.evidence,
-            }
-            for c in self.claims
-            if c.verdict != UNTESTED
-        }
+        tested = {}
+        for c in self.claims:
+            if c.verdict != UNTESTED:
+                told = {"verdict": c.verdict, "bound": c.bound, "rows": c.evidence}
+                tested[f"{c.chapter}/{c.id}"] = told
         if not tested:
             return Shown(f"<p>{UNMEASURED}</p>", UNMEASURED)
         found = multiplicity(tested)
-        names = {h.name for h in found.hanging}
         text = (
             f"{found.resting} of the {found.records} records rest on intervals of 95 %, "
             f"{found.intervals} in all. About {found.missing:.0f} of these intervals "
-            f"miss their number by chance. {len(names)} verdicts hang on one interval."
+            f"miss their number by chance. {found.hanging.record.nunique()} verdicts "
+            "hang on one interval."
         )
-        rows = [
-            {
-                "record": h.name,
-                "verdict": h.verdict,
-                "row": h.setting or "all",
-                "interval": "{:.3g} to {:.3g}".format(*h.interval),
-                "rule": h.rule,
-                "the row": h.outcome,
-                "if it is moved": h.moved,
-            }
-            for h in found.hanging
-        ]
-        table = numbers(rows, fold="The verdicts that hang on one interval")
+        table = numbers(found.hanging, fold="The verdicts that hang on one interval")
         return Shown(f"<p>{text}</p>{table._repr_html_()}", f"{text}\n{table!r}")
 
     def every_sentence(self) -> Shown:
@@ -181,49 +144,40 @@ def multiplicity(records) -> Multiplicity:
     mean number of those that miss does not depend on the first, and is smaller for the
     second.
     """
-    resting = 0
-    intervals = 0
+    counts = []
     hanging = []
     for name, record in records.items():
-        count = sum(rests_on_chance(row) for row in record["rows"])
-        resting += count > 0
-        intervals += count
+        counts.append(sum(rests_on_chance(row) for row in record["rows"]))
         hanging += hangs(name, record)
-    missing = (1.0 - LEVEL) * intervals
     return Multiplicity(
         records=len(records),
-        resting=resting,
-        intervals=intervals,
-        missing=missing,
-        hanging=hanging,
+        resting=sum(count > 0 for count in counts),
+        intervals=sum(counts),
+        missing=(1.0 - LEVEL) * sum(counts),
+        hanging=pd.DataFrame(hanging, columns=HANGING),
     )
 
 
 def hangs(name, record) -> list:
-    """A `Hanging` for every row of a record, and every move, that turns its verdict.
+    """[HANGING] of every row of a record, and every move, that turns its verdict.
 
     What a proof, exact arithmetic or an audit has refuted hangs on no interval.
     """
-    if record["verdict"] == "wrong as printed":
+    verdict = record["verdict"]
+    if verdict == "wrong as printed":
         return []
-    rows = record["rows"]
     found = []
-    outcomes = [row["outcome"] for row in rows]
-    for i, row in enumerate(rows):
+    outcomes = [row["outcome"] for row in record["rows"]]
+    for i, row in enumerate(record["rows"]):
         for moved in moved_outcomes(row):
             others = [*outcomes[:i], moved, *outcomes[i + 1 :]]
             if grade(others, record["bound"]) != grade(outcomes, record["bound"]):
-                one = Hanging(
-                    name=name,
-                    verdict=record["verdict"],
-                    setting=row["setting"],
-                    interval=tuple(row["interval"]),
-                    limits=limits_of(row),
-                    rule=row["rule"],
-                    outcome=row["outcome"],
-                    moved=moved,
+                interval = "{:.3g} to {:.3g}".format(*row["interval"])
+                setting = row["setting"] or "all"
+                outcome = row["outcome"]
+                found.append(
+                    [name, verdict, setting, interval, row["rule"], outcome, moved]
                 )
-                found.append(one)
     return found
 
 

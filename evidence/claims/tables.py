@@ -49,21 +49,27 @@ def numbers(
         " ".join(c) if isinstance(c, tuple) else str(c) for c in frame.columns
     ]
 
-    def cell(column, value):
-        spec = (formats or {}).get(column)
-        if isinstance(value, float) and np.isnan(value):
-            return ""
-        if callable(spec):
-            return spec(value)
-        if spec or isinstance(value, (float, Interval)):
-            return format(value, spec or f".{precision}g")
-        return value
-
-    rows = frame.astype(object).to_numpy()
-    shown = [map(cell, frame.columns, row) for row in rows]
+    formats = formats or {}
+    shown = []
+    for row in frame.astype(object).to_numpy():
+        cells = zip(frame.columns, row, strict=True)
+        shown.append([_cell(value, formats.get(c), precision) for c, value in cells])
     page = markup.table(caption, frame.columns, shown, "numbers")
     page = markup.folded(fold, page) if fold else page
     return Shown(page, frame.to_string(index=False))
+
+
+def _cell(value, form, precision):
+    """A value as text: by its form (a format string or a function), if it has one."""
+    if isinstance(value, float) and np.isnan(value):
+        return ""
+    if callable(form):
+        return form(value)
+    if form and not isinstance(value, str):
+        return format(value, form)
+    if isinstance(value, (float, Interval)):
+        return f"{value:.{precision}g}"
+    return value
 
 
 def mean(samples: np.ndarray) -> str:
@@ -88,15 +94,14 @@ def beside(rows):
     return pd.DataFrame(table, columns=columns)
 
 
-def compared(table, *, how: str = ".1f", fold: str = "All settings") -> Shown:
-    """The table that `beside` made, its numbers formatted as `how` says, or why there is
-    none."""
+def compared(table) -> Shown:
+    """The table that `beside` made, folded, or why there is none."""
     if table.empty:
         text = (
             "These are not the parameters of the published numbers: nothing to compare."
         )
         return Shown(f"<p>{text}</p>", text)
-    return numbers(table, formats={c: how for c in table.columns[1:]}, fold=fold)
+    return numbers(table, formats=dict.fromkeys(table, ".1f"), fold="All settings")
 
 
 def joined(groups):
@@ -214,14 +219,16 @@ def without_errors(claim, rows):
     """
     table = []
     for setting, mean, samples, (other, theirs) in rows:
-        over, wrong = (_over(a, mean, 10) for a in (samples, theirs))
-        rule = {"low": 0.9, "high": 1.1, "control": (other, wrong)}
-        outcome = claim.row(setting, over, of="ours over the printed mean", **rule)
+        over = _over(samples, mean, 10)
+        control = other, _over(theirs, mean, 10)
+        of = "ours over the printed mean"
+        outcome = claim.row(setting, over, of=of, low=0.9, high=1.1, control=control)
+        ours = float(np.mean(samples))
         table.append(
             {
                 "setting": setting,
                 "paper": mean,
-                "ours": float(np.mean(samples)),
+                "ours": ours,
                 "ratio": over,
                 "agrees": outcome,
             }
@@ -230,5 +237,6 @@ def without_errors(claim, rows):
 
 
 def _over(samples, mean, runs):
+    value = np.mean(samples)
     half = -ndtri(0.025) * np.std(samples, ddof=1) * np.sqrt(2 / runs)
-    return Interval(*((np.mean(samples) + np.array([0.0, -half, half])) / mean))
+    return Interval(value / mean, (value - half) / mean, (value + half) / mean)

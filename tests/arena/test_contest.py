@@ -62,9 +62,9 @@ def test_the_price_of_trust_is_a_mark_for_every_model_that_plays():
         "fliphat": run("joint", 10),
     }
     _, data = figures.trust([setting(**runs), setting(**runs, d=run("shuffle", 20.0))])
-    found = [(row["model"], row["value"]) for row in data]
-    first = [("local", 16.0), ("joint", 2.0)]
-    assert found == [*first, first[0], ("shuffle", 4.0), first[1]]
+    found = list(zip(data.place, data.model, data.value, strict=True))
+    first = [(0, "local", 16.0), (0, "joint", 2.0)]
+    assert found == [*first, (1, "local", 16.0), (1, "shuffle", 4.0), (1, "joint", 2.0)]
 
 
 def close_race(mean=10.0):

@@ -39,9 +39,10 @@ def test_everybody_has_the_same_true_guarantee(world, epsilon):
     [{"calibration": "paper"}, {"epsilon": 20.2}, {"delta": 0.01}],
 )
 def test_a_weaker_guarantee_is_refused(change):
-    call = recipes.call("online_linucb", WORLDS["clicks"], 2_000, 20.0, **change)
+    call = recipes.call("online_linucb", WORLDS["clicks"], 2_000, 20.0)
+    policy = call._replace(arguments=call.arguments | change).policy()
     with pytest.raises(ValueError, match="private"):
-        recipes.need_guarantee(call.policy(), 2_000, 20.0)
+        recipes.need_guarantee(policy, 2_000, 20.0)
 
 
 @every_world

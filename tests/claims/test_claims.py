@@ -123,7 +123,7 @@ def test_exact_numbers_and_proofs_decide():
     assert resting.proof("all T", text, None) == "undecided"
     assert resting.verdict == "not settled"
     with pytest.raises(ValueError, match="text must say the proof"):
-        claim.proof("all T", "true", False)
+        claim.proof("all T", 19 * "a", False)
     assert (
         claim.proof("T = 1", "the left side is 2 and the right side is 1", False)
         == "fails"
@@ -233,13 +233,6 @@ def test_a_planted_fault_is_rejected_where_the_audit_counts_more_than_was_claime
         (found, None),
         result,
     )
-
-
-def test_the_text_of_a_proof_has_twenty_letters():
-    claim = begin()
-    with pytest.raises(ValueError, match="text must say the proof"):
-        claim.proof("all T", 19 * "a", True)
-    assert claim.proof("all T", 20 * "a", True) == "holds"
 
 
 def test_exact_arithmetic_that_fails_corrects_a_paper():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from companion.stats import Interval
+from evidence.claims import markup
 from evidence.claims.claims import UNTESTED
 from evidence.claims.page import PREFIX, Page, point
 
@@ -67,3 +68,20 @@ def test_a_smoke_run_tests_no_claim(at_scale, verdict):
     claim = Page("chapter", at_scale).claim("a", "text", "s", "p")
     claim.row("", 1.0, of="n", high=2.0, control=("x", 3.0))
     assert claim.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("1.3e+06", "1.3 × 10⁶"),
+        ("2.51e+03 [1.2e+03, inf]", "2,510 [1,200, inf]"),
+        ("(1, 1e-05)-joint DP", "(1, 10⁻⁵)-joint DP"),
+        ("-4.5e-12", "-4.5 × 10⁻¹²"),
+        ("12.5, e+06 and x1e+06", "12.5, e+06 and x1e+06"),
+    ],
+)
+def test_powers_of_ten_are_written_as_people_write_them(text, written, outputs):
+    assert markup.powers(text) == written
+    Page("chapter").say(number=text)
+    assert outputs[-1][0][f"{PREFIX}text/plain"] == repr(written)
+    assert f">{written}<" in str(markup.table("", ["a"], [[text]]))

@@ -8,8 +8,9 @@ network
 * The theme's icons come twice, as a font and as a script of 1.5 MB for icons of one's
 own, of which
   there are none: the script is emptied.
-* Every page loads MathJax, since formulas may stand in outputs only, where Sphinx sees
-none.
+* A page loads MathJax (1.2 MB) if it has a formula, in its text or, where Sphinx sees
+none,
+  in an output.
 """
 
 import shutil
@@ -17,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 MATHJAX = "tex-chtml.js"
+FORMULA = ('class="math', "\\(", "\\[")  # as they stand in a page
 WANTED = (MATHJAX, "output/chtml/fonts/woff-v2")
 
 
@@ -27,6 +29,18 @@ def _config(app, config):
         listeners[:] = [x for x in listeners if x.handler.__module__ != "sphinx_thebe"]
     app.registry.css_files[:] = [
         x for x in app.registry.css_files if x[0] != "sphinx-thebe.css"
+    ]
+
+
+def _formulas(app, page, template, context, doctree):
+    """Leave MathJax out of a page without formulas."""
+    body = context.get("body", "")
+    if any(mark in body for mark in FORMULA):
+        return
+    context["script_files"] = [
+        script
+        for script in context.get("script_files", [])
+        if "mathjax" not in f"{script.filename} {script.attributes.get('body')}".lower()
     ]
 
 
@@ -50,5 +64,6 @@ def _copy(app, error):
 def setup(app):
     app.set_html_assets_policy("always")
     app.connect("config-inited", _config, priority=900)
+    app.connect("html-page-context", _formulas, priority=900)
     app.connect("build-finished", _copy)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
