@@ -8,7 +8,7 @@ import pytest
 from companion.baselines.ldp_linucb import ldp_linucb
 from companion.core import Universe
 from evidence.attacks.audit import need_neighbours
-from evidence.judge import attack
+from evidence.judge import attack, checks
 from evidence.judge.load import Child, load
 
 
@@ -56,7 +56,7 @@ def test_what_a_run_says_aloud_is_seen(tmp_path, words):
         '"a").close()\n'
     )
     child = Child(judged.written(tmp_path, "loud", (line, log if words else line)), 60.0)
-    (said,) = child.ask(attack.speaks)
+    (said,) = child.ask(checks.speaks)
     assert said["outcome"] == ("broken" if words else "holds")
     assert all(word in said["found"] for word in words)
 
@@ -87,6 +87,6 @@ def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(
     assert seeds
     assert how["seed"] not in seeds
     assert how["level"] == 0.999
-    assert "(4 trials, which" in found["found"]
+    assert "(4 counted runs" in found["found"]
     moved = (one.a[0] != one.b[0]).any(axis=(1, 2)) | (one.a[1] != one.b[1]).any(axis=1)
     assert np.flatnonzero(moved).tolist() == [one.mechanism.user]
