@@ -127,7 +127,7 @@ DECLARED = """Release(randomize, "message", "laplace")"""
 SENTENCES = {  # check: (what is wrong in the template, words of the sentence)
     "a State is returned": (
         "live equals play",
-        [(judged.SENT, "    return State(s.total + s.message, x, s.message)\n")],
+        [(judged.SENT, judged.SENT + "    return State(s.total, x, s.message)\n")],
         ["update returns a State", "s.total[:] = ..., and return nothing"],
     ),
     "a private field is misspelt": (
