@@ -64,13 +64,17 @@ def row(g, one, n: int, seed: int, note: str):
         epsilon = 2.0 * epsilon
         steps = " for two steps"
     found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
+    least = found.epsilon
     tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / found.trials)
     largest = np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail))
-    said = f"epsilon is at least {at_least(found.epsilon)}, {epsilon:.3g} is promised"
-    said += f"{steps} ({found.trials} counted runs could show at most {largest:.3g}; "
-    said += "--trials sets how many)"
-    outcome = "refuted" if found.epsilon > epsilon else "not refuted"
-    return {"outcome": outcome, "found": said, "epsilon": found.epsilon, "played": note}
+    return {
+        "outcome": "refuted" if least > epsilon else "not refuted",
+        "found": f"epsilon is at least {at_least(least)}, {epsilon:.3g} is promised"
+        f"{steps} ({found.trials} counted runs could show at most {largest:.3g}; "
+        "--trials sets how many)",
+        "epsilon": least,
+        "played": note,
+    }
 
 
 def general(subject, quick: bool, trials, seed: int):
@@ -89,7 +93,8 @@ def general(subject, quick: bool, trials, seed: int):
         statistic=statistic,
         sees="actions",
     )
-    note = f"{best.name}, the best of {len(pairs)} pairs, {len(best.a[0])} rounds"
+    rounds = len(best.a[0])
+    note = f"{best.name}, the best of {len(pairs)} pairs, {rounds} rounds"
     return row(policy.guarantee, one, n, seed + 1, note)
 
 
@@ -99,11 +104,14 @@ def neighbours(policy, world, rounds: int = 80):
     n = min(rounds, horizon(policy) or rounds)
     K = getattr(policy.params, "K", 2)
     d = getattr(policy.params, "d", 3)
-    ways = np.unique(corners_of(world, d)[:, :-1], axis=0)
-    along = (ways - ways.mean(axis=0)) @ ways[-1]
+    corners = corners_of(world, d)
+    ways = np.unique(corners[:, :-1], axis=0)
     x = ways[-1]  # a corner
-    y = ways[along.argmin()]  # the farthest
-    z = ways[np.abs(along).argmin()]  # across
+    along = (ways - ways.mean(axis=0)) @ x
+    farthest = along.argmin()
+    y = ways[farthest]
+    across = np.abs(along).argmin()
+    z = ways[across]
     low = max(world.low, -1e6)
     high = min(world.high, 1e6)
     records = {"the reward changes": ((x, low), (x, high))}
@@ -123,12 +131,17 @@ def neighbours(policy, world, rounds: int = 80):
         if others != "random others":
             X[:, 0::2] = one[0]
             X[:, 1::2] = y if one[0] is two[0] else two[0]
-            R[:] = 0.0 if low <= 0.0 else low  # and pay nothing
+            R[:] = max(low, 0.0)  # and pay nothing
             if one_context(policy):
                 X[:] = X[:, :1]
-        a = replaced(X, R, user, one, company[others])
-        b = replaced(X, R, user, two, company[others])
-        pairs.append(Pair(f"{what} in round {user}, {others}", a, b, user))
+        size = company[others]
+        pair = Pair(
+            name=f"{what} in round {user}, {others}",
+            a=replaced(X, R, user, one, size),
+            b=replaced(X, R, user, two, size),
+            user=user,
+        )
+        pairs.append(pair)
     return pairs
 
 
@@ -146,14 +159,17 @@ def fitted(policy, pair, pilot: int, seed: int):
     play = audit.playing(policy, user=pair.user)
     rng = np.random.default_rng(seed)
     K = pair.a[0].shape[1]
-    fit = [play(data, rng, pilot) for data in (pair.a, pair.b)]
-    check = [play(data, rng, pilot) for data in (pair.a, pair.b)]
+    fit_a = play(pair.a, rng, pilot)
+    fit_b = play(pair.b, rng, pilot)
+    check_a = play(pair.a, rng, pilot)
+    check_b = play(pair.b, rng, pilot)
     best = -1.0
     for pooled in (False, True):
-        weights = chain(*fit, K, pooled)
-        there = score(weights, check[0], K)
-        here = score(weights, check[1], K)
-        spread = np.sqrt(0.5 * (there.var() + here.var()) + 1.0 / pilot)
+        weights = chain(fit_a, fit_b, K, pooled)
+        there = score(weights, check_a, K)
+        here = score(weights, check_b, K)
+        variance = 0.5 * (there.var() + here.var())
+        spread = np.sqrt(variance + 1.0 / pilot)
         apart = abs(there.mean() - here.mean()) / spread
         if apart > best:
             best = apart
@@ -183,7 +199,8 @@ def chain(a, b: np.ndarray, K: int, pooled: bool = False) -> np.ndarray:
         logs.append(np.log(chances))
         errors.append((1.0 - chances) / counts)
     ratio = logs[0] - logs[1]
-    ratio[np.abs(ratio) < SURE * np.sqrt(errors[0] + errors[1])] = 0.0
+    error = np.sqrt(errors[0] + errors[1])
+    ratio[np.abs(ratio) < SURE * error] = 0.0
     return ratio.reshape(-1, K * K)[part]
 
 
