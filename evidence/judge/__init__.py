@@ -94,17 +94,19 @@ def looked_at(ask, quick: bool, trials, seed: int):
             return rows
     add("speech", "a run", checks.speaks)
     if promise["model"] != "none":
-        for row in add("measured", "its noise", measuring.plans, quick):
-            if "plan" in row:
-                row |= measured(ask, row.pop("plan"), quick, rows)
+        # first, because it takes a known time
         add("attack", "general attack", attack.general, quick, trials, seed)
+        found = add("measured", "its noise", measuring.plans, quick)
+        for row in found:
+            if "plan" in row:
+                row |= measured(ask, row.pop("plan"), quick, found)
     add("cost", "a round", leaderboard.cost)
     return rows
 
 
-def measured(ask, plan, quick: bool, rows):
-    """The row of a plan; a short look ends at a refutation."""
-    if quick and any(row.get("outcome") == "refuted" for row in rows):
+def measured(ask, plan, quick: bool, before):
+    """The row of a plan; a short look ends at a refutation by those before."""
+    if quick and any(row.get("outcome") == "refuted" for row in before):
         return {"outcome": "not applicable", "found": "not measured: refuted already"}
     return ask(measuring.measured, plan, quick)[0]
 

@@ -14,12 +14,10 @@ import pytest
 
 import evidence.judge as house
 from companion import policies
-from companion.accounting.privacy import Guarantee
 from companion.baselines.linucb import linucb
 from evidence.judge import __main__ as command
 from evidence.judge import attack, checks, judge, leaderboard, measuring
 from evidence.judge.load import Child, load
-from evidence.measure.noise_laws import Measured, verdict
 
 POLICY = linucb(3)
 JIT = [("# @jit", "@jit"), ("# from companion.jit", "from companion.jit")]
@@ -109,115 +107,96 @@ def test_a_factory_that_wants_two_arms_keeps_the_contract():
 
 
 def test_noise_that_is_left_out_now_and_then_has_another_law(tmp_path, whole):
-    changes = [
-        ("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)"),
-    ]
-    leaky = load(judged.written(tmp_path, "leaky", *changes))
-    sound, odd = (
-        measuring.law_chance(measuring.instance(s, measuring.Plan("")))
-        for s in (whole, leaky)
-    )
-    assert odd < 1e-7 < sound
+    change = ("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)")
+    leaky = load(judged.written(tmp_path, "leaky", change))
+    chances = []
+    for subject in (whole, leaky):
+        case = measuring.instance(subject, measuring.Plan(""))
+        chances.append(measuring.law_chance(case))
+    assert chances[1] < 1e-7 < chances[0]
 
 
 # --- sentences that say what to write instead
 # -----------------------------------------------------------------------------------
 
 DECLARED = """Release(randomize, "message", "laplace")"""
-SENTENCES = {  # check: (what is wrong in the template, words of the sentence)
+CLIPPED = "    r, _ = clip_to_ball(x, r, clean)"
+INSIDE = "    def inner(p):\n        return init(p)\n\n    return Policy(\n"
+SENTENCES = {  # what is wrong: its check, words that follow, changes of the template
     "a State is returned": (
         "live equals play",
-        [(judged.SENT, judged.SENT + "    return State(s.total, x, s.message)\n")],
         ["update returns a State", "s.total[:] = ..., and return nothing"],
+        [(judged.SENT, judged.SENT + "    return State(s.total, x, s.message)\n")],
     ),
     "a private field is misspelt": (
         "complete",
-        [('private=("x",)', 'private=("y",)')],
         ["'total', 'x', 'message'", "got 'y'", "Policy(private=)"],
+        [('private=("x",)', 'private=("y",)')],
     ),
     "the State is a dictionary": (
         "complete",
+        ["init returns a dict", "class State(NamedTuple)"],
         [
             (judged.INIT, "dict(total=np.zeros(p.d))"),
             (judged.SENT, "        pass\n"),
             ("    randomize(p, x, r, rng, s.x, s.message)\n", ""),
             ("dot(X[k], s.total)", 'dot(X[k], s["total"])'),
         ],
-        ["init returns a dict", "class State(NamedTuple)"],
     ),
     "a kernel stands in a function": (
         "complete",
-        [
-            (
-                "    return Policy(\n",
-                "    def inner(p):\n        return init(p)\n\n    return Policy(\n",
-            ),
-            ("        init=init,\n", "        init=inner,\n"),
-        ],
         ["inner", "at the top of the module"],
+        [("    return Policy(\n", INSIDE), ("init=init,\n", "init=inner,\n")],
     ),
     "one arm breaks it": (
         "rows",
-        [("    best, arm = -np.inf, 0\n", "    best, arm = X[1, 0] * 0.0 - np.inf, 0\n")],
         ["with 1 arms: IndexError", "line ", "best, arm = X[1, 0]"],
+        [("    best, arm = -np.inf, 0\n", "    best, arm = X[1, 0] * 0.0 - np.inf, 0\n")],
     ),
-    "an earlier State lives on": (
-        "again",
-        [
-            (judged.INIT, "State(KEPT, np.zeros(p.d), np.zeros(p.d))"),
-            ("def init(p):", "KEPT = np.zeros(3)\n\n\ndef init(p):"),
-        ],
-        ["State.total", "arrays that init makes"],
+    "nothing is declared": (
+        "measured",
+        ["Policy(..., releases=(Release(kernel, 'argument', 'laplace'),)"],
+        [(f"releases=({DECLARED},)", "releases=()")],
+    ),
+    "no law is declared": (
+        "measured",
+        ["logistic", "Release(randomize, "],
+        [("laplace(rng, p.scale)", "rng.logistic(0.0, p.scale)"), (', "laplace")', ")")],
+    ),
+    "messages before the shuffler": (
+        "measured",
+        ["Release(kernel, argument, 'counts')"],
+        [('Guarantee("local", 2.0', 'Guarantee("shuffle", 0.2')],
+    ),
+    "a promise far above": (
+        "measured",
+        ["does not confirm it"],
+        [("2.0 * math.sqrt(d) / p.scale", "5.0 * epsilon")],
+    ),
+    "no record is shown": (
+        "measured",
+        ["no record enters a release"],
+        [("r * clean[i] + ", "")],
+    ),
+    "nothing is clipped": (
+        "measured",
+        ["clip the record before it is added"],
+        [(CLIPPED, "    clean[:] = x")],
     ),
 }
 
 
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_sentence_names_the_place_and_what_to_write(tmp_path, name):
-    check, changes, words = SENTENCES[name]
-    found = checks.checked(load(judged.written(tmp_path, "said", *changes)), check)
-    assert found["outcome"] == "broken"
+    check, words, changes = SENTENCES[name]
+    subject = load(judged.written(tmp_path, "wrong", *changes))
+    if check == "measured":
+        found = measuring.measured(subject, measuring.Plan("", rounds=3), True)
+    else:
+        found = checks.checked(subject, check)
+    assert found["outcome"] != "holds"
     for word in words:
         assert word in found["found"], found
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        (Measured(1.0, 1, 0.96, np.inf, True), "does not confirm it"),
-        (Measured(0.0, 0, 0.0, 0.0, True), "no record enters a release"),
-        (
-            Measured(np.inf, 1, np.inf, np.inf, False),
-            "clip the record before it is added",
-        ),
-    ],
-)
-def test_an_interval_that_confirms_nothing_says_so(found, words):
-    promise = Guarantee("local", 1.0, 0.0, "replace one record", "user")
-    holds, said = verdict(promise, found)
-    assert holds is not True
-    assert words in said
-
-
-def test_what_is_not_declared_is_asked_for_by_the_line_that_declares_it(tmp_path):
-    plan = measuring.Plan("")
-    silent = load(
-        judged.written(tmp_path, "silent", (f"releases=({DECLARED},)", "releases=()"))
-    )
-    found = measuring.measured(silent, plan, True)["found"]
-    assert "Policy(..., releases=(Release(kernel, 'argument', 'laplace'),)" in found
-    logistic = [("laplace(rng, p.scale)", "rng.logistic(0.0, p.scale)")]
-    guessed = load(judged.written(tmp_path, "guessed", *logistic, (', "laplace")', ")")))
-    found = measuring.measured(guessed, plan, True)["found"]
-    assert "logistic" in found
-    assert "Release(randomize, " in found
-    shuffled = load(
-        judged.written(
-            tmp_path, "shuffled", ('Guarantee("local", 2.0', 'Guarantee("shuffle", 0.2')
-        )
-    )
-    found = measuring.measured(shuffled, plan, True)["found"]
-    assert "Release(kernel, argument, 'counts')" in found
 
 
 def test_an_attack_says_what_its_runs_could_show_and_a_round_its_time(whole, monkeypatch):
@@ -266,13 +245,8 @@ def test_what_hangs_or_crashes_is_said_and_the_next_task_is_done(
 
 def test_a_policy_that_sleeps_ends_in_the_time_that_is_promised(tmp_path, monkeypatch):
     monkeypatch.setattr(house, "TOTAL", {True: 4.0})
-    nap = (
-        "    randomize(p, x, r, rng, s.x",
-        "    sleep(0.002)\n    randomize(p, x, r, rng, s.x",
-    )
-    path = judged.written(
-        tmp_path, "naps", ("import math", "import math\nfrom time import sleep"), nap
-    )
+    nap = "    import time\n    time.sleep(0.002)\n"
+    path = judged.written(tmp_path, "naps", (CLIPPED, nap + CLIPPED))
     began = time.perf_counter()
     report = judge(path, quick=True)
     assert time.perf_counter() - began < 12.0
