@@ -16,13 +16,7 @@ import numpy as np
 from companion import contract
 from companion.accounting.privacy import NO_PRIVACY, RELATIONS
 from evidence.judge.load import said
-from evidence.measure.recording import (
-    Interpreter,
-    arrays,
-    leaves,
-    need_fields,
-    public_names,
-)
+from evidence.measure.recording import Interpreter, arrays, leaves, need_fields
 
 CUTS = (1, 2, 7, 128, 256, 399)
 ROWS = (4, 1, 2, 7, 1000)
@@ -124,7 +118,7 @@ def fresh_state(make) -> None:
         for part in arrays(policy.init(policy.params)):
             part.fill(SPOILED)
     state = policy.init(policy.params)
-    for name, part in zip(public_names(state, ()), flat(state), strict=True):
+    for name, part in zip(fields(state), flat(state), strict=True):
         need(
             not np.isin(part, SPOILED).any(),
             f"init hands out State.{name} as it was left",
@@ -163,9 +157,7 @@ def again(make) -> None:
         found = f"arms or state differ when it plays again {how}"
         need_same(found, remedy, state, other, arms, others)
     start = flat(policy.init(policy.params))
-    for name, first, last in zip(
-        public_names(state, ()), start, flat(state), strict=True
-    ):
+    for name, first, last in zip(fields(state), start, flat(state), strict=True):
         need(
             np.isfinite(last).all() or not np.isfinite(first).all(),
             f"the State holds NaN or inf in {name}",
@@ -315,6 +307,17 @@ def flat(state):
     return tuple(np.array(part) for part in leaves(state))
 
 
+def fields(state, path: str = "") -> list[str]:
+    """The names of all parts of a state, "V.exact", in the order of `flat`."""
+    if not isinstance(state, tuple):
+        return [path]
+    found = []
+    names = getattr(state, "_fields", range(len(state)))
+    for name, part in zip(names, state, strict=True):
+        found += fields(part, f"{path}.{name}".lstrip("."))
+    return found
+
+
 def same_bits(a, b: np.ndarray) -> bool:
     """Equal bit for bit; NaN equals NaN, as scratch arrays may hold anything."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
@@ -331,5 +334,5 @@ def need_same(found: str, remedy: str, state, other, arms=(), others=()) -> None
     """`need` that arms and states agree to the bit, else with the first that does not."""
     for t, (arm, another) in enumerate(zip(arms, others, strict=True)):
         need(arm == another, f"{found}: arm {arm} or {another} in round {t}", remedy)
-    for name, a, b in zip(public_names(state, ()), flat(state), flat(other), strict=True):
+    for name, a, b in zip(fields(state), flat(state), flat(other), strict=True):
         need(same_bits(a, b), f"{found}: State.{name}", remedy)
