@@ -128,6 +128,18 @@ SENTENCES = {  # what is wrong: its check, words that follow, changes of the tem
         ["update returns a State", "s.total[:] = ..., and return nothing"],
         [(judged.SENT, judged.SENT + "    return State(s.total, x, s.message)\n")],
     ),
+    "an array of the caller is kept": (
+        "live equals play",
+        ["let play be the loop over"],
+        [
+            (
+                judged.SENT,
+                judged.SENT + "    s.total[0] += HELD[-1][0]\n    HELD.append(x)\n",
+            ),
+            ("    return State(np", "    HELD[:] = [np.zeros(p.d)]\n    return State(np"),
+            ("def init(p):", "HELD = []\n\n\ndef init(p):"),
+        ],
+    ),
     "a private field is misspelt": (
         "complete",
         ["'total', 'x', 'message'", "got 'y'", "Policy(private=)"],
