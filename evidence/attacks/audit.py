@@ -75,19 +75,16 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
     seed = need_seed("seed", seed)
     tail = (1.0 - need_probability("level", level)) / 2
     need_method("mechanism", mechanism)
-    score = np.asarray if statistic is None else need_method("statistic", statistic)
-    rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(4)]
-    n = trials // 2
-    choose_a, choose_b, count_a, count_b = (
-        _scores(score, mechanism(data, rng, m), m)
-        for data, rng, m in zip(
-            (a, b, a, b),
-            rngs,
-            (n, n, trials - n, trials - n),
-            strict=True,
-        )
-    )
-    found, value = _on_halves(choose_a, choose_b, count_a, count_b, bound, tail)
+    score = np.asarray
+    if statistic is not None:
+        score = need_method("statistic", statistic)
+    half = trials // 2
+    halves = []
+    for i, stream in enumerate(np.random.SeedSequence(seed).spawn(4)):
+        n = half if i < 2 else trials - half
+        outputs = mechanism((a, b)[i % 2], np.random.default_rng(stream), n)
+        halves.append(_scores(score, outputs, n))
+    found, value = _on_halves(*halves, bound, tail)
     return (level, *found), value
 
 
@@ -109,11 +106,12 @@ def _on_halves(choose_a, choose_b, count_a, count_b, bound, tail):
     """((event, likely, hits, trials), bound) of the event that the first half chooses."""
     side, cut, swap = _best_event(choose_a, choose_b, bound, tail)
     likely, other = (count_b, count_a) if swap else (count_a, count_b)
-    hits = tuple(int((side * s >= side * cut).sum()) for s in (likely, other))
-    low = lower_end(hits[0], len(likely), tail)
-    high = upper_end(hits[1], len(other), tail)
+    hits = int((side * likely >= side * cut).sum())
+    others = int((side * other >= side * cut).sum())
+    low = lower_end(hits, len(likely), tail)
+    high = upper_end(others, len(other), tail)
     event = f"statistic {'>=' if side > 0 else '<='} {cut:.6g}"
-    found = event, "b" if swap else "a", hits, len(likely)
+    found = event, "b" if swap else "a", (hits, others), len(likely)
     return found, float(bound(low, high))
 
 
@@ -151,7 +149,9 @@ def _best_event(a, b, bound, tail):
         over_a = len(sa) - np.searchsorted(sa, cuts)
         over_b = len(sb) - np.searchsorted(sb, cuts)
         for swap, up, down in ((False, over_a, over_b), (True, over_b, over_a)):
-            value = bound(lower_end(up, len(a), tail), upper_end(down, len(b), tail))
+            low = lower_end(up, len(a), tail)
+            high = upper_end(down, len(b), tail)
+            value = bound(low, high)
             i = int(value.argmax())
             if value[i] > best:
                 best = value[i]
@@ -216,21 +216,30 @@ def attacked(
     hidden.
     """
     need_neighbours(attack.a, attack.b, getattr(attack.mechanism, "user", None))
-    how = {"statistic": attack.statistic, "trials": trials, "seed": seed, "level": level}
-    return epsilon_lower_bound(*attack[:3], delta=delta, **how)
+    return epsilon_lower_bound(
+        attack.mechanism,
+        attack.a,
+        attack.b,
+        delta=delta,
+        trials=trials,
+        seed=seed,
+        statistic=attack.statistic,
+        level=level,
+    )
 
 
 def need_neighbours(a, b, user: int | None = None) -> None:
     """Raise ValueError if two streams, tuples of arrays with a row per user, differ in
     more than one row, or in another than that of `user`; inputs of another kind pass."""
-    if not (isinstance(a, tuple) and isinstance(b, tuple) and np.ndim(a[0]) > 1):
+    if not isinstance(a, tuple) or np.ndim(a[0]) < 2:
         return
-    if any(np.shape(x) != np.shape(y) for x, y in zip(a, b, strict=True)):
-        raise ValueError("inputs a and b must have the same shapes")
     apart = np.zeros(len(a[0]), bool)
     for x, y in zip(a, b, strict=True):
+        if np.shape(x) != np.shape(y):
+            raise ValueError("inputs a and b must have the same shapes")
         apart |= (np.asarray(x) != y).reshape(len(apart), -1).any(axis=1)
-    if len(rows := np.flatnonzero(apart).tolist()) > 1:
+    rows = np.flatnonzero(apart).tolist()
+    if len(rows) > 1:
         raise ValueError(
             f"inputs a and b must differ in one user alone; got users {rows[:5]}"
         )
@@ -240,15 +249,15 @@ def need_neighbours(a, b, user: int | None = None) -> None:
         )
 
 
-class along:
+def along(direction):
     """The statistic <output, direction>: for normal noise of one size, the best one there
     is."""
+    direction = np.ravel(direction)
 
-    def __init__(self, direction):
-        self.direction = np.asarray(direction, dtype=float).ravel()
+    def statistic(outputs):
+        return outputs.reshape(len(outputs), -1) @ direction
 
-    def __call__(self, outputs):
-        return outputs.reshape(len(outputs), -1) @ self.direction
+    return statistic
 
 
 def epsilon_lower_bound(mechanism, a, b, *, delta=0.0, **how) -> Audit:
@@ -296,14 +305,17 @@ def playing(policy, *, user: int | None = None):
     """
     T = getattr(policy.params, "T", None)
     several = runs_of(policy)
-    user = user if user is None else need_int("user", user, 0, T and T - 1)
+    if user is not None:
+        need_int("user", user, 0, T and T - 1)
 
     def mechanism(data, rng, n):
         rounds = len(data[0])
         if user is not None:
             need_int("user", user, 0, rounds - 1)
         arms, _ = several(data, rng, n, [rounds])
-        return arms if user is None else np.delete(arms, user, axis=1)
+        if user is None:
+            return arms
+        return np.delete(arms, user, axis=1)
 
     mechanism.user = user
     return mechanism
@@ -380,7 +392,8 @@ def on_first_label(optimiser, note: str) -> Attack:
     p = optimiser.params
     X = np.zeros((p.n, p.d))
     Y = np.zeros(p.n)
-    X[0, 0], Y[0] = 1.0, p.high
+    X[0, 0] = 1.0
+    Y[0] = p.high
     return Attack(
         mechanism=learning(optimiser),
         a=(X, Y),
@@ -432,41 +445,36 @@ def _nothing(*_):
 class AuditSpec(NamedTuple):
     """What is known about one algorithm beyond what its policies declare.
 
-    attacks(algorithm): its `Attack`s, the strongest first; attack_instances(): small
-    instances on which they are strong; measured(): `AuditInstance`s that cover its
-    calibrations and options.
+    attacks(algorithm): its `Attack`s, the strongest first; measured(): `AuditInstance`s
+    that cover its calibrations and options; attack_instances(): small instances on which
+    the attacks are strong.
     """
 
     attacks: Any = _nothing
-    attack_instances: Any = _nothing
     measured: Any = _nothing
+    attack_instances: Any = _nothing
 
 
 def readers(releases) -> dict:
     """{kernel: read} for `AuditInstance.releases`, of a tuple of
     `companion.core.Release`."""
-    shown = {}
+    places = {}
     for one in releases:
-        shown.setdefault(one.kernel, []).append(one)
-    return {
-        kernel: functools.partial(_read, _places(kernel, ones))
-        for kernel, ones in shown.items()
-    }
+        places.setdefault(one.kernel, []).append(_place(one))
+    return {kernel: functools.partial(_read, where) for kernel, where in places.items()}
 
 
-def _places(kernel, releases):
-    """[(law, number of the argument, fields to follow)] of the releases of one kernel."""
-    names = list(inspect.signature(getattr(kernel, "py_func", kernel)).parameters)
-    places = []
-    for one in releases:
-        name, *fields = one.argument.split(".")
-        if name not in names:
-            raise ValueError(
-                f"argument of a Release must be one of {names}, or a field of one, "
-                f'as in "{names[0]}.field"; got {one.argument!r}'
-            )
-        places.append((one.law, names.index(name), fields))
-    return places
+def _place(release):
+    """(law, number of the argument, fields to follow) of a release."""
+    kernel = getattr(release.kernel, "py_func", release.kernel)
+    names = list(inspect.signature(kernel).parameters)
+    name, *fields = release.argument.split(".")
+    if name not in names:
+        raise ValueError(
+            f"argument of a Release must be one of {names}, or a field of one, "
+            f'as in "{names[0]}.field"; got {release.argument!r}'
+        )
+    return release.law, names.index(name), fields
 
 
 def _read(places, _, *arguments):
@@ -481,7 +489,8 @@ def _read(places, _, *arguments):
 def instance(policy, **options) -> AuditInstance:
     """`AuditInstance` of what a policy or optimiser declares; options: its other
     fields."""
-    return AuditInstance(policy, readers(policy.releases), policy.private, **options)
+    read = readers(policy.releases)
+    return AuditInstance(policy, read, private_fields=policy.private, **options)
 
 
 def instances(*policies, rounds: int | None = None, **options):
@@ -496,9 +505,8 @@ def instances(*policies, rounds: int | None = None, **options):
 
 def in_both(factory, *arguments, **named):
     """(corrected, paper): an instance in both calibrations."""
-    return tuple(
-        factory(*arguments, calibration=c, **named) for c in ("corrected", "paper")
-    )
+    corrected = factory(*arguments, calibration="corrected", **named)
+    return corrected, factory(*arguments, calibration="paper", **named)
 
 
 def runs_of(policy, show=None):

@@ -1,6 +1,6 @@
-"""Attacks on a policy: its own, and a general one that needs nothing but the protocol.
+"""The attack on a policy that needs nothing but the protocol.
 
-The general attack plays two streams that differ in one user, and shows the arms of all
+It plays two streams that differ in one user, and shows the arms of all
 others, as joint, shuffle and local privacy allow.  A search over records, places and
 other users takes the pair that a pilot tells apart best; the log-likelihood ratio of a
 chain fitted to the pilot is the statistic; fresh runs count (`audit.attacked`).  Records
@@ -14,19 +14,17 @@ Streams differ by "replace one record", or "replace one reward" where contexts a
 (2 epsilon, (1 + e^epsilon) delta).
 """
 
-import os
-import sys
 from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
+from companion.accounting.privacy import ADD_OR_REMOVE, REPLACE_REWARD
 from companion.contract import horizon, one_context
 from companion.core import Universe
 from companion.stats import at_least
-from companion.validate import need_choice
 from evidence.attacks import audit
-from evidence.judge.checks import run, stream_for
+from evidence.judge.checks import stream_for
 from evidence.measure.neighbours import corners_of
 
 # of every bound: a promise that holds is refuted with this chance less than 1
@@ -34,47 +32,49 @@ LEVEL = 0.999
 ROUNDS = {True: 100, False: 400}  # quick: of the streams that are played, at most
 FAR = 50.0  # times the size of the largest record
 SURE = 2.0  # standard errors below which a term of the statistic is taken for noise
-# plain Python: quick, or not; compiled
-TRIALS = {True: (300, 1_500), False: (1_000, 10_000)}
-DRAWN = 10  # times as many trials where a kernel draws many outputs at once
+# quick, or not: runs of each input that are counted, of plain Python and compiled
+PLAIN = {True: 300, False: 1_500}
+COMPILED = {True: 1_000, False: 10_000}
+
+
+class Pair(NamedTuple):
+    """Two streams (X, R) that differ in the record of one user."""
+
+    name: str
+    a: Any
+    b: Any
+    user: int  # her round
 
 
 def n_trials(policy, quick: bool, trials: int | None = None) -> int:
     """Runs of each input that are counted: fixed numbers, so that reports are alike
     everywhere."""
-    return trials or TRIALS[not hasattr(policy.loop, "py_func")][not quick]
+    usual = COMPILED if hasattr(policy.loop, "py_func") else PLAIN
+    return trials or usual[quick]
 
 
 def row(g, one, n: int, seed: int, note: str):
     """One attack, counted: a row of the report, with the largest epsilon that so many
     trials could show, were the two inputs told apart always."""
-    need_choice("neighbours", g.neighbours, RELATIONS)
     epsilon = g.epsilon
     delta = g.delta
+    steps = ""
     if g.neighbours == ADD_OR_REMOVE:  # a replaced record is two steps
-        epsilon, delta = (
-            2.0 * epsilon,
-            min((1.0 + np.exp(min(epsilon, 700.0))) * delta, 0.999),
-        )
+        delta = min((1.0 + np.exp(min(epsilon, 700.0))) * delta, 0.999)
+        epsilon = 2.0 * epsilon
+        steps = " for two steps"
     found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
+    least = found.epsilon
     tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / found.trials)
     largest = np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail))
-    said = f"epsilon is at least {at_least(found.epsilon)}, {epsilon:.3g} is promised"
-    said += " for two steps" if g.neighbours == ADD_OR_REMOVE else ""
-    said += f" ({found.trials} trials, which can show {largest:.3g})"
-    outcome = "refuted" if found.epsilon > epsilon else "not refuted"
-    return {"outcome": outcome, "found": said, "epsilon": found.epsilon, "played": note}
-
-
-def own(subject, quick: bool, trials, seed: int):
-    """A `row` for every known attack: of the package's table, or of the file's
-    `attacks`."""
-    policy = subject.policy
-    found = []
-    for one in subject.spec.attacks(policy):
-        n = n_trials(policy, quick, trials) * (1 if one.runs else DRAWN)
-        found.append(row(policy.guarantee, one, n, seed, one.note or one.sees))
-    return found
+    return {
+        "outcome": "refuted" if least > epsilon else "not refuted",
+        "found": f"epsilon is at least {at_least(least)}, {epsilon:.3g} is promised"
+        f"{steps} ({found.trials} counted runs could show at most {largest:.3g}; "
+        "--trials sets how many)",
+        "epsilon": least,
+        "played": note,
+    }
 
 
 def general(subject, quick: bool, trials, seed: int):
@@ -82,73 +82,99 @@ def general(subject, quick: bool, trials, seed: int):
     statistic of every pair, a fifth that of the pair that is chosen."""
     policy = subject.policy
     n = n_trials(policy, quick, trials)
-    pairs = list(neighbours(policy, policy.universe or Universe(), ROUNDS[quick]))
-    tried = [fitted(policy, pair, max(n // 40, 8), seed) for pair in pairs]
-    best = max(tried, key=lambda found: found[0])[2]
-    _, statistic, (name, a, b, user) = fitted(policy, best, max(n // 5, 8), seed + 2)
+    pairs = neighbours(policy, policy.universe or Universe(), ROUNDS[quick])
+    apart = [fitted(policy, pair, max(n // 40, 8), seed)[0] for pair in pairs]
+    best = pairs[int(np.argmax(apart))]
+    _, statistic = fitted(policy, best, max(n // 5, 8), seed + 2)
     one = audit.Attack(
-        mechanism=audit.playing(policy, user=user),
-        a=a,
-        b=b,
+        mechanism=audit.playing(policy, user=best.user),
+        a=best.a,
+        b=best.b,
         statistic=statistic,
         sees="actions",
     )
-    note = f"{name}, the best of {len(pairs)} pairs, {len(a[0])} rounds"
+    rounds = len(best.a[0])
+    note = f"{best.name}, the best of {len(pairs)} pairs, {rounds} rounds"
     return row(policy.guarantee, one, n, seed + 1, note)
 
 
 def neighbours(policy, world, rounds: int = 80):
-    """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user,
-    among random or quiet others; among the quiet ones also by records `FAR` times as
-    large."""
+    """`Pair`s that differ in the record of one user, among random or quiet others; among
+    the quiet ones also by records `FAR` times as large."""
     n = min(rounds, horizon(policy) or rounds)
     K = getattr(policy.params, "K", 2)
     d = getattr(policy.params, "d", 3)
-    ways = np.unique(corners_of(world, d)[:, :-1], axis=0)
-    along = (ways - ways.mean(axis=0)) @ ways[-1]
-    # a corner, the farthest, across
-    x, y, z = ways[[-1, along.argmin(), np.abs(along).argmin()]]
+    corners = corners_of(world, d)
+    ways = np.unique(corners[:, :-1], axis=0)
+    x = ways[-1]  # a corner
+    along = (ways - ways.mean(axis=0)) @ x
+    farthest = along.argmin()
+    y = ways[farthest]
+    across = np.abs(along).argmin()
+    z = ways[across]
     low = max(world.low, -1e6)
     high = min(world.high, 1e6)
     records = {"the reward changes": ((x, low), (x, high))}
     if policy.guarantee.neighbours != REPLACE_REWARD:
-        records["the context turns"] = (x, high), (y, high)
-        records["another coordinate"] = (x, high), (z, high)
+        records["the context turns"] = ((x, high), (y, high))
+        records["another coordinate"] = ((x, high), (z, high))
     company = {
         "quiet others": 1.0,
         "random others": 1.0,
         f"records {FAR:g} times too large": FAR,
     }
-    tried = product(records.items(), (0, n // 3), company.items())
-    for (what, (one, two)), user, (others, size) in tried:
+    pairs = []
+    for what, user, others in product(records, (0, n // 3), company):
+        one, two = records[what]
         X, R, _ = stream_for(policy, n, K)
         # they ask along the line that tells the two records apart
         if others != "random others":
-            X[:, 0::2], X[:, 1::2] = one[0], two[0] if one[0] is not two[0] else y
-            R[:] = 0.0 if low <= 0.0 else low  # and pay nothing
+            X[:, 0::2] = one[0]
+            X[:, 1::2] = y if one[0] is two[0] else two[0]
+            R[:] = max(low, 0.0)  # and pay nothing
             if one_context(policy):
                 X[:] = X[:, :1]
-        streams = (X.copy(), R.copy()), (X.copy(), R.copy())
-        for (mine, paid), (context, r) in zip(streams, (one, two), strict=True):
-            mine[user], paid[user] = size * context, size * r
-        yield f"{what} in round {user}, {others}", *streams, user
+        size = company[others]
+        pair = Pair(
+            name=f"{what} in round {user}, {others}",
+            a=replaced(X, R, user, one, size),
+            b=replaced(X, R, user, two, size),
+            user=user,
+        )
+        pairs.append(pair)
+    return pairs
 
 
-def fitted(policy, pair, pilot, seed: int):
-    """(how far apart the statistic sees the two streams, the statistic, the pair)."""
-    _, a, b, user = pair
-    play = audit.playing(policy, user=user)
+def replaced(X, R, user: int, record, size: float):
+    """The stream (X, R) with this record, so many times as large, in the user's round."""
+    X = X.copy()
+    R = R.copy()
+    X[user] = size * record[0]
+    R[user] = size * record[1]
+    return X, R
+
+
+def fitted(policy, pair, pilot: int, seed: int):
+    """(how far apart the statistic sees the two streams, the statistic)."""
+    play = audit.playing(policy, user=pair.user)
     rng = np.random.default_rng(seed)
-    K = a[0].shape[1]
-    fit, check = ([play(data, rng, pilot) for data in (a, b)] for _ in range(2))
-    found = []
+    K = pair.a[0].shape[1]
+    fit_a = play(pair.a, rng, pilot)
+    fit_b = play(pair.b, rng, pilot)
+    check_a = play(pair.a, rng, pilot)
+    check_b = play(pair.b, rng, pilot)
+    best = -1.0
     for pooled in (False, True):
-        weights = chain(*fit, K, pooled)
-        there, here = (score(weights, arms, K) for arms in check)
-        spread = np.sqrt(0.5 * (there.var() + here.var()) + 1.0 / pilot)
-        found.append((abs(there.mean() - here.mean()) / spread, weights))
-    apart, best = max(found, key=lambda one: one[0])
-    return apart, lambda arms: score(best, arms, K), pair
+        weights = chain(fit_a, fit_b, K, pooled)
+        there = score(weights, check_a, K)
+        here = score(weights, check_b, K)
+        variance = 0.5 * (there.var() + here.var())
+        spread = np.sqrt(variance + 1.0 / pilot)
+        apart = abs(there.mean() - here.mean()) / spread
+        if apart > best:
+            best = apart
+            chosen = weights
+    return best, lambda arms: score(chosen, arms, K)
 
 
 def cells(arms, K: int) -> np.ndarray:
@@ -160,49 +186,24 @@ def chain(a, b: np.ndarray, K: int, pooled: bool = False) -> np.ndarray:
     """(T, K^2) log ratios of the chances of every arm after every arm, by rounds: a over
     b; pooled:
     the same in rounds 1, 2-3, 4-7, ..."""
-    T = a.shape[1]
-    part = np.log2(np.arange(1, T + 1)).astype(int) if pooled else np.arange(T)
-    steps = np.full((2, part[-1] + 1, K * K), 0.5)
-    for counts, arms in zip(steps, (a, b), strict=True):
+    part = np.arange(a.shape[1])
+    if pooled:
+        part = np.log2(part + 1).astype(int)
+    logs = []
+    errors = []
+    for arms in (a, b):
+        counts = np.full((part[-1] + 1, K * K), 0.5)
         np.add.at(counts, (part, cells(arms, K)), 1.0)
-    steps = steps.reshape(2, -1, K, K)
-    (p, q) = chances = steps / steps.sum(axis=3, keepdims=True)
-    ratio = np.log(p / q)
-    ratio[np.abs(ratio) < SURE * np.sqrt(((1.0 - chances) / steps).sum(axis=0))] = 0.0
+        counts = counts.reshape(-1, K, K)
+        chances = counts / counts.sum(axis=2, keepdims=True)
+        logs.append(np.log(chances))
+        errors.append((1.0 - chances) / counts)
+    ratio = logs[0] - logs[1]
+    error = np.sqrt(errors[0] + errors[1])
+    ratio[np.abs(ratio) < SURE * error] = 0.0
     return ratio.reshape(-1, K * K)[part]
 
 
 def score(weights: np.ndarray, arms: np.ndarray, K: int):
     """The log-likelihood ratio of runs, (n,)."""
     return weights[np.arange(arms.shape[1]), cells(arms, K)].sum(axis=1)
-
-
-def speaks(subject):
-    """The row on what a run of the example says beside its arms: files it opens to write,
-    connections, and text it prints, which goes into the child's file.  The first of two
-    runs compiles and imports all that is needed, and is not looked at."""
-    policy = subject.policy
-    seen = set()
-    X, R, _ = stream_for(policy)
-
-    def hook(event, args):
-        writes = event == "open" and any(c in str(args[1]) for c in "wax+")
-        if writes or event in ("socket.connect", "subprocess.Popen", "os.system"):
-            seen.add(f"{event} {args[0]}"[:200])
-
-    sys.addaudithook(hook)
-    for _ in range(2):
-        seen.clear()
-        before = os.fstat(1).st_size
-        run(policy, X, R)
-        sys.stdout.flush()
-    printed = os.pread(1, 200, before).decode("utf8", "replace").splitlines()[:1]
-    found = sorted(seen) + [f"prints {line!r}" for line in printed]
-    said = "; ".join(found)
-    if not found:
-        return {"outcome": "holds", "found": ""}
-    advice = "others may read it: take it out of the kernels"
-    return {
-        "outcome": "broken",
-        "found": f"a run says more than its arms: {said} -> {advice}",
-    }

@@ -2,45 +2,43 @@
 too.
 
 A check is a function of `make`, which maps a number of arms to an instance.  It raises
-`CheckFailed` with what was found.  Below: the small streams that are played, and what a
-state holds.
+`CheckFailed` with what was found, and what to write instead.  Below: what a run says
+beside its arms, the small streams that are played, and what a state holds.
 """
 
+import os
 import pickle
+import sys
 from itertools import pairwise
 
 import numpy as np
 
 from companion import contract
-from evidence.measure.recording import Interpreter, arrays, leaves
+from companion.accounting.privacy import NO_PRIVACY, RELATIONS
+from evidence.judge.load import said
+from evidence.measure.recording import Interpreter, arrays, leaves, need_fields
 
-MODELS = {"none", "local", "shuffle", "joint", "central"}
 CUTS = (1, 2, 7, 128, 256, 399)
 ROWS = (4, 1, 2, 7, 1000)
-GUARD = 64  # entries before and behind the array of arms that nobody may write
+MODELS = "local", "shuffle", "joint", "central"
 THETA = np.array([0.6, 0.3, -0.1])
 SPOILED = 77  # a number that no fresh state holds
 ROUNDS = 400  # of the common stream, or as many as a policy was built for
+TALK = {"socket.connect", "subprocess.Popen", "os.system"}  # events of a run that speaks
 
 
 class CheckFailed(Exception):
     """The contract does not hold; the text says what was found."""
 
 
-def need(holds: bool, said) -> None:
-    """Raise `CheckFailed` with this text unless it holds."""
+def need(holds: bool, found: str, remedy: str) -> None:
+    """Raise `CheckFailed` with what was found, and the remedy, unless it holds."""
     if not holds:
-        raise CheckFailed(said)
-
-
-def begun(make):
-    """(policy, X, R): an instance for 4 arms and its stream."""
-    policy = make(4)
-    return policy, *stream_for(policy)[:2]
+        raise CheckFailed(f"{found} -> {remedy}")
 
 
 def rows(make) -> None:
-    """return an integer of range(X.shape[0]), write arms[0..n-1] alone"""
+    """Arms are rows of X, for every number of arms that the policy takes."""
     for K in ROWS:
         try:
             policy = make(K)
@@ -48,132 +46,181 @@ def rows(make) -> None:
             if K != 4:
                 continue  # it is not made for so few, or so many
             raise
-        # kernels check nothing
         X, R, _ = stream_for(policy, 100, getattr(policy.params, "K", K))
-        wide = np.full(len(X) + 2 * GUARD, -7, dtype=np.int64)
-        arms = wide[GUARD:-GUARD]
-        rng = np.random.default_rng(1)
-        policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
-        outside = np.delete(wide, slice(GUARD, -GUARD))
-        need((outside == -7).all(), "play writes outside the array of arms")
-        bad = arms[(arms < 0) | (arms >= X.shape[1])]
-        need(not len(bad), f"with {X.shape[1]} rows it plays arm {bad[:1]}")
-        arm = policy.select(policy.params, policy.init(policy.params), X[0], rng)
-        need(isinstance(arm, int | np.integer), f"select returns {arm!r}, no integer")
+        try:
+            plays_rows(policy, X, R)
+        except CheckFailed:
+            raise
+        except Exception as error:
+            raise CheckFailed(f"with {X.shape[1]} arms: {said(error)}") from error
+
+
+def plays_rows(policy, X, R) -> None:
+    """One number of arms: kernels check nothing, so their output is looked at."""
+    arms = np.full(len(X), -1)
+    rng = np.random.default_rng(1)
+    policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
+    K = X.shape[1]
+    bad = arms[(arms < 0) | (arms >= K)]
+    need(
+        not len(bad),
+        f"with {K} rows it plays arm {bad[:1]}",
+        "return an integer of range(X.shape[0])",
+    )
+    arm = policy.select(policy.params, policy.init(policy.params), X[0], rng)
+    need(
+        isinstance(arm, int | np.integer),
+        f"select returns {arm!r}, no integer",
+        "return int(...) of a row of X",
+    )
 
 
 def complete(make) -> None:
-    """define kernels at the top of a module; fill model, neighbours, unit, epsilon,
-    delta"""
+    """The guarantee, the State and the declarations are what others rely on."""
     policy = make(4)
     g = policy.guarantee
-    need(g.model in MODELS, f"its model is {g.model!r}, not one of {sorted(MODELS)}")
+    if g != NO_PRIVACY:
+        known = g.model in MODELS and g.neighbours in RELATIONS and g.unit
+        need(
+            known and g.epsilon > 0 and 0 <= g.delta <= 1,
+            f"its guarantee is {g!r}",
+            f"model= of {MODELS}, epsilon= above 0, delta= in [0, 1], neighbours= of "
+            f"{RELATIONS}, unit='user'; without privacy NO_PRIVACY",
+        )
+    state = policy.init(policy.params)
     need(
-        g.neighbours and g.unit,
-        "it does not say what neighbours are, or whose data it protects",
+        isinstance(state, tuple) and hasattr(state, "_fields"),
+        f"init returns a {type(state).__name__}",
+        "return a State, a NamedTuple of arrays: class State(NamedTuple)",
     )
-    need(g.epsilon > 0 and 0 <= g.delta <= 1, f"epsilon = {g.epsilon}, delta = {g.delta}")
-    free = (g.epsilon, g.delta) == (np.inf, 1.0)
+    try:
+        need_fields(state, policy.private)
+    except ValueError as error:
+        raise CheckFailed(f"{error} -> Policy(private=) of these names") from error
+    try:
+        copy = pickle.loads(pickle.dumps(policy))
+    except Exception as error:
+        raise CheckFailed(
+            f"it cannot be copied to another process: {error} -> define every kernel of "
+            "Policy(...) and Release(...) at the top of the module"
+        ) from error
     need(
-        free or g.model != "none",
-        "a policy without privacy has the guarantee NO_PRIVACY",
+        same_state(policy, copy),
+        "another policy comes out of pickle",
+        "define kernels at the top of the module, and Params of numbers and arrays",
     )
-    same = same_state(policy, pickle.loads(pickle.dumps(policy)))
-    need(same, "another policy comes out of pickle")
 
 
 def fresh_state(make) -> None:
-    """fill arrays in init: np.zeros instead of np.empty"""
+    """A new State holds nothing that was left in memory."""
     policy = make(4)
     for _ in range(3):  # memory is handed out again with what was left in it
         for part in arrays(policy.init(policy.params)):
             part.fill(SPOILED)
-    for part in flat(policy.init(policy.params)):
-        need(not np.isin(part, SPOILED).any(), "init hands out memory as it was left")
+    state = policy.init(policy.params)
+    for name, part in zip(fields(state), flat(state), strict=True):
+        need(
+            not np.isin(part, SPOILED).any(),
+            f"init hands out State.{name} as it was left",
+            "make it anew in init: np.zeros instead of np.empty or of a global array",
+        )
 
 
 def inside_its_arrays(make) -> None:
-    """size every array of the State from Params; in compiled code use math.exp,
-    math.log"""
-    policy, X, R = begun(make)
-    X = X[:60]
-    R = R[:60]
+    """No index leaves its array, and compiled code plays as plain Python does."""
+    policy = make(4)
+    X, R, _ = stream_for(policy, 60)
     try:
         arms = run(Interpreter()(policy), X, R)[0]
     except IndexError as error:
-        raise CheckFailed(f"an index leaves its array: {error}") from error
+        found = f"an index leaves its array: {said(error)}"
+        remedy = "size every array of the State by Params"
+        raise CheckFailed(f"{found} -> {remedy}") from error
     need(
         np.array_equal(arms, run(policy, X, R)[0]),
         "compiled arms differ from interpreted ones",
+        "use math.exp and math.log of numbers, and integers for counts",
     )
 
 
 def again(make) -> None:
-    """keep all that is remembered in the arrays of the State; draw from the rng handed
-    over"""
-    policy, X, R = begun(make)
+    """The same seed gives the same run, in one piece or in blocks."""
+    policy = make(4)
+    X, R, _ = stream_for(policy)
     arms, state = run(policy, X, R)
-    before = flat(state)
+    kept = pickle.loads(pickle.dumps(state))
     run(policy, X, 1.0 - R, seed=4)
-    need(
-        all(map(same_bits, before, flat(state))),
-        "a later run writes into the state of this",
-    )
+    remedy = "keep all that is remembered in arrays that init makes, draw from rng alone"
+    need_same("a later run changes the state of this", remedy, kept, state)
     for how, cuts in (("with the same seed", ()), ("in blocks", CUTS)):
         others, other = run(policy, X, R, cuts=cuts)
-        same = np.array_equal(arms, others) and same_state(state, other)
-        need(same, f"arms or state differ when it plays again {how}")
-    for start, end in zip(flat(policy.init(policy.params)), before, strict=True):
+        found = f"arms or state differ when it plays again {how}"
+        need_same(found, remedy, state, other, arms, others)
+    start = flat(policy.init(policy.params))
+    for name, first, last in zip(fields(state), start, flat(state), strict=True):
         need(
-            np.isfinite(end).all() or not np.isfinite(start).all(),
-            "the State holds NaN or inf",
+            np.isfinite(last).all() or not np.isfinite(first).all(),
+            f"the State holds NaN or inf in {name}",
+            "look for a division by 0, or for a sum without limit",
         )
 
 
 def data(make) -> None:
-    """read R[t, arms[t]] alone; copy before you change X, R, x"""
-    policy, X, R = begun(make)
+    """Rewards of arms that were not played are not read; X and R are not written."""
+    policy = make(4)
+    X, R, _ = stream_for(policy)
     before = X.copy(), R.copy()
     arms, state = run(policy, X, R)
-    need(same_bits(X, before[0]) and same_bits(R, before[1]), "play writes to X or R")
+    need(
+        same_bits(X, before[0]) and same_bits(R, before[1]),
+        "play writes to X or R",
+        "copy before you change X, R or x: x = x / 2 instead of x /= 2",
+    )
     at = np.arange(len(R)), arms
     R[:] = np.nan
     R[at] = before[1][at]
     others, other = run(policy, X, R)
-    same = np.array_equal(arms, others) and same_state(state, other)
-    need(same, "arms or state depend on rewards of arms that were not played")
+    found = "arms or state depend on rewards of arms that were not played"
+    need_same(found, "read R[t, arms[t]] alone", state, other, arms, others)
 
 
 def live_equals_play(make) -> None:
-    """let play be the loop over select and update, or leave it out; store x.copy(), never
-    x itself
+    """`select` and `update`, called one by one, do what `play` does.
 
     The arrays that are handed over are overwritten after every call.
     """
-    policy, X, R = begun(make)
+    policy = make(4)
+    X, R, _ = stream_for(policy)
     arms, state = run(policy, X, R, seed=5)
     p = policy.params
     rng = np.random.default_rng(5)
-    found = policy.init(p)
+    live = policy.init(p)
     for t, expected in enumerate(arms):
         shown = X[t].copy()
         x = X[t, expected].copy()
-        arm = policy.select(p, found, shown, rng)
-        need(arm == expected, f"round {t}: select says arm {arm}, play says {expected}")
+        arm = policy.select(p, live, shown, rng)
+        need(
+            arm == expected,
+            f"round {t}: select says arm {arm}, play says {expected}",
+            "let play be the loop over select and update, or leave it out",
+        )
         shown[:] = np.nan
-        returned = policy.update(p, found, expected, x, R[t, expected], rng)
+        returned = policy.update(p, live, expected, x, R[t, expected], rng)
         need(
             returned is None,
-            "update returns something: change the State in place and return nothing",
+            f"update returns a {type(returned).__name__}",
+            "change the arrays of s in place, s.total[:] = ..., and return nothing",
         )
         x[:] = np.nan
-    said = "select and update end in another state than play, or hold the caller's arrays"
-    need(same_state(state, found), said)
+    found = "select and update end in another state than play"
+    remedy = "let play be the loop over both; store x.copy(), never x itself"
+    need_same(found, remedy, state, live)
 
 
 # The first run, then all others.
 CHECKS = rows, complete, fresh_state, inside_its_arrays, again, data, live_equals_play
 CHECKS = {check.__name__.replace("_", " "): check for check in CHECKS}
+DECISIVE = ("rows", "complete")  # where one of these fails, nothing else is looked at
 
 
 def checked(subject, name: str):
@@ -181,10 +228,37 @@ def checked(subject, name: str):
     try:
         CHECKS[name](subject.make)
     except CheckFailed as why:
-        advice = CHECKS[name].__doc__  # None under `python -OO`
-        found = f"{why} -> {advice.splitlines()[0]}" if advice else str(why)
-        return {"outcome": "broken", "found": found}
+        return {"outcome": "broken", "found": str(why)}
     return {"outcome": "holds", "found": ""}
+
+
+def speaks(subject):
+    """The row on what a run of the example says beside its arms: files it opens to write,
+    connections, and text it prints, which goes into the child's file.  The first of two
+    runs compiles and imports all that is needed, and is not looked at."""
+    policy = subject.policy
+    seen = set()
+    X, R, _ = stream_for(policy)
+
+    def hook(event, args):
+        writes = event == "open" and any(c in str(args[1]) for c in "wax+")
+        if writes or event in TALK:
+            seen.add(f"{event} {args[0]}"[:200])
+
+    sys.addaudithook(hook)
+    for _ in range(2):
+        seen.clear()
+        before = os.fstat(1).st_size
+        run(policy, X, R)
+        sys.stdout.flush()
+    found = sorted(seen)
+    for line in os.pread(1, 200, before).decode("utf8", "replace").splitlines()[:1]:
+        found.append(f"prints {line!r}")
+    if not found:
+        return {"outcome": "holds", "found": ""}
+    text = f"a run says more than its arms: {'; '.join(found)}"
+    advice = "others may read it: take it out of the kernels"
+    return {"outcome": "broken", "found": f"{text} -> {advice}"}
 
 
 # --- streams and states
@@ -230,7 +304,18 @@ def run(policy, X: np.ndarray, R: np.ndarray, *, seed: int = 1, cuts=()):
 
 def flat(state):
     """The state as one tuple of arrays, nested tuples and scalars included."""
-    return tuple(map(np.array, leaves(state)))
+    return tuple(np.array(part) for part in leaves(state))
+
+
+def fields(state, path: str = "") -> list[str]:
+    """The names of all parts of a state, "V.exact", in the order of `flat`."""
+    if not isinstance(state, tuple):
+        return [path]
+    found = []
+    names = getattr(state, "_fields", range(len(state)))
+    for name, part in zip(names, state, strict=True):
+        found += fields(part, f"{path}.{name}".lstrip("."))
+    return found
 
 
 def same_bits(a, b: np.ndarray) -> bool:
@@ -238,8 +323,16 @@ def same_bits(a, b: np.ndarray) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def same_state(a, b: np.ndarray) -> bool:
+def same_state(a, b) -> bool:
     """Whether two states agree to the bit."""
     a = flat(a)
     b = flat(b)
     return len(a) == len(b) and all(map(same_bits, a, b))
+
+
+def need_same(found: str, remedy: str, state, other, arms=(), others=()) -> None:
+    """`need` that arms and states agree to the bit, else with the first that does not."""
+    for t, (arm, another) in enumerate(zip(arms, others, strict=True)):
+        need(arm == another, f"{found}: arm {arm} or {another} in round {t}", remedy)
+    for name, a, b in zip(fields(state), flat(state), flat(other), strict=True):
+        need(same_bits(a, b), f"{found}: State.{name}", remedy)

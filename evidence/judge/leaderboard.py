@@ -24,42 +24,19 @@ def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
         raise ValueError(
             f"what must have a name of its own; {subject.name} plays already"
         )
-    common = one_context(subject.policy)
-    if common and not world.common:
-        raise ValueError(recipes.ALONE[recipes.COMMON])
-    told = recipes.known(world, T, epsilon, recipes.COMMON if common else "")
+    needs = ""
+    env = world.env
+    if one_context(subject.policy):
+        needs = recipes.COMMON
+        env = world.common
+        if not env:
+            raise ValueError(recipes.ALONE[needs])
+    told = recipes.known(world, T, epsilon, needs)
     takes = inspect.signature(subject.factory).parameters
-    call = recipes.Call(subject.factory, {n: v for n, v in told.items() if n in takes})
+    told = {name: value for name, value in told.items() if name in takes}
+    call = recipes.Call(subject.factory, told)
     recipes.need_guarantee(call.policy(), T, epsilon)
-    env = world.common if common else world.env
     return contest.played(call, subject.name, env, T, n_reps, seed)
-
-
-def newcomer(subject, *game):
-    """The row with the `contest.Run` of the policy that is judged; game: as `played`
-    takes it."""
-    run = played(subject, *game)
-    return {"outcome": "arena", "run": run._replace(call=None, default_call=None)}
-
-
-def table(name: str, run, setting, looks: int):
-    """Rows of a setting: the newcomer, which says who leads its trust model, then all
-    others, best first.  looks: settings that are looked at, for which intervals are
-    widened."""
-    there = setting._replace(runs=setting.runs | {name: run})
-    first, close = there.leader(there.of(run.model), looks)
-    text = f"{there.share(name).value:.0%} of random play's regret; in its trust model "
-    text += "it leads" if first == name else f"{first} leads"
-    text += (
-        f", not shown to be better than {', '.join(close)}" if close else ", as is shown"
-    )
-    rows = [
-        {"what": n, "outcome": "beside", "model": r.model} | there.share(n)._asdict()
-        for n, r in there.runs.items()
-    ]
-    rows.sort(key=lambda row: (row["what"] != name, row["value"]))
-    rows[0] |= {"outcome": "arena", "found": text, "leads": first, "close": close}
-    return rows
 
 
 def entered(setting, what, seed: int):
@@ -70,8 +47,9 @@ def entered(setting, what, seed: int):
     ValueError, or what its factory raises, where the policy cannot play.
     """
     subject = load(what)
-    game = setting.place, setting.T, setting.epsilon, len(setting.random), seed
-    return setting._replace(runs=setting.runs | {subject.name: played(subject, *game)})
+    n_reps = len(setting.random)
+    run = played(subject, setting.place, setting.T, setting.epsilon, n_reps, seed)
+    return setting._replace(runs=setting.runs | {subject.name: run})
 
 
 def board(settings):
@@ -87,20 +65,19 @@ def board(settings):
             times[key] = nanoseconds(setting.runs[name].call.policy(), setting.K)
         return f"{name} ({max(0.0, times[key]):,.0f} ns)"
 
-    for s in settings:
-        for model, (first, close) in s.winners.items():
-            rows.append(
-                {
-                    "trust model": model,
-                    "world": s.world,
-                    "rounds": s.T,
-                    "ε": s.epsilon,
-                    "leads": priced(s, first),
-                    "regret / random play": s.judged(first).value,
-                    "not shown to be worse": ", ".join(priced(s, n) for n in close)
-                    or "nobody",
-                }
-            )
+    for setting in settings:
+        for model, (first, close) in setting.winners.items():
+            others = ", ".join(priced(setting, name) for name in close)
+            row = {
+                "trust model": model,
+                "world": setting.world,
+                "rounds": setting.T,
+                "ε": setting.epsilon,
+                "leads": priced(setting, first),
+                "regret / random play": setting.judged(first).value,
+                "not shown to be worse": others or "nobody",
+            }
+            rows.append(row)
     return sorted(rows, key=lambda row: contest.MODELS.index(row["trust model"]))
 
 
@@ -108,11 +85,12 @@ def cost(subject):
     """The row on a round of the example over random play, on this machine, and on the
     bytes of its first state."""
     policy = subject.policy
-    size = sum(a.nbytes for a in flat(policy.init(policy.params)))
+    size = sum(part.nbytes for part in flat(policy.init(policy.params)))
     ns = nanoseconds(policy, 4)
     kind = "compiled" if hasattr(policy.loop, "py_func") else "plain Python"
     said = (
-        f"{ns:,.0f} ns over random play ({kind}, this machine); {size:,} bytes of state"
+        f"a round takes {ns / 1e3:,.3g} microseconds more than random play's ({kind}, "
+        f"this machine); the State has {size:,} bytes"
     )
     return {"outcome": "cost", "found": said, "ns": ns, "state": size}
 

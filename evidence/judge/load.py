@@ -2,6 +2,7 @@
 its own."""
 
 import functools
+import hashlib
 import importlib.util
 import inspect
 import multiprocessing
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from companion import policies
-from companion._stamps import stamp
 from companion.core import Policy
 from evidence.attacks.audit import AuditSpec
 from evidence.attacks.table import NOTHING, known
@@ -46,7 +46,8 @@ class Subject(NamedTuple):
     name: str  # of the factory, or of the policy
     factory: Any
     make: Any  # number of arms -> instance
-    spec: AuditSpec = NOTHING  # attacks and instances beyond what the policy declares
+    spec: AuditSpec = NOTHING  # of a policy of this package: its instances
+    digest: str = ""  # SHA-256 of the source that was imported; "": it has no file
 
     @property
     def policy(self):
@@ -58,10 +59,10 @@ class Subject(NamedTuple):
         """Parameters of the factory; none where it needs more than the judge can tell
         it."""
         taken = inspect.signature(self.factory).parameters
-        needed = [
-            n for n, p in taken.items() if p.default is p.empty and n not in GUESSES
-        ]
-        return {} if needed else taken
+        for name, parameter in taken.items():
+            if parameter.default is parameter.empty and name not in GUESSES:
+                return {}
+        return taken
 
     def made(self, **told):
         """The factory's policy with these arguments, and guesses for those that it
@@ -72,7 +73,7 @@ class Subject(NamedTuple):
 def given(function, told):
     """What a function gives for those of these arguments that it takes."""
     taken = inspect.signature(function).parameters
-    return function(**{n: v for n, v in told.items() if n in taken})
+    return function(**{name: v for name, v in told.items() if name in taken})
 
 
 def load(what) -> Subject:
@@ -80,61 +81,75 @@ def load(what) -> Subject:
     name of one of the package's.  Raises ValueError on what cannot be imported, or makes
     no policy."""
     if isinstance(what, Policy):
-        return Subject(what.name, lambda: what, lambda K: what)
+        return Subject(name=what.name, factory=lambda: what, make=lambda K: what)
+    if callable(what):
+        return offered(what, lambda K: given(what, GUESSES | {"K": K}))
     if what in policies.TABLE:
+        factory = policies.factory(what)
         make = functools.partial(policies.example, what)
-        return Subject(
-            name=what,
-            factory=policies.factory(what),
-            make=make,
-            spec=known(what),
-        )
-    factory, example, spec = (
-        (what, None, NOTHING) if callable(what) else _offered(str(what))
-    )
-    told = {} if example else GUESSES
+        return offered(factory, make, known(what))
+    module, digest = imported(str(what))
+    factory = maker(module, what)
+    example = getattr(module, "example", None)
 
     def make(K):
-        return given(example or factory, told | {"K": K})
+        return given(example, {"K": K}) if example else given(factory, GUESSES | {"K": K})
 
+    return offered(factory, make, digest=digest)
+
+
+def offered(factory, make, spec=NOTHING, digest: str = "") -> Subject:
+    """The `Subject` of a factory; its digest is that of the factory's file if none is
+    given."""
+    file = Path(factory.__code__.co_filename)
+    if not digest and file.exists():
+        digest = sha256(file.read_bytes())
     return Subject(
         name=factory.__name__,
         factory=factory,
         make=make,
         spec=spec,
+        digest=digest,
     )
 
 
-def _offered(what):
-    """(factory, example or None, `AuditSpec`) of the module of a path or of a dotted
-    name."""
+def sha256(source: bytes) -> str:
+    """The digest of a source, in hexadecimal digits."""
+    return hashlib.sha256(source).hexdigest()
+
+
+def imported(what: str):
+    """(module, digest) of a path or of a dotted name: what is run is what was read."""
     path = Path(what).resolve()
     try:
-        if path.suffix == ".py":
-            spec = importlib.util.spec_from_file_location(f"judged_{path.stem}", path)
-            module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-            sys.path.append(str(path.parent))
-            spec.loader.exec_module(module)
-        else:
+        if path.suffix != ".py":
             module = importlib.import_module(what)
-    except (
-        BaseException
-    ) as error:  # whatever a stranger's file raises, SystemExit included
+            return module, sha256(Path(module.__file__).read_bytes())
+        source = path.read_bytes()
+        spec = importlib.util.spec_from_file_location(f"judged_{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        sys.path.append(str(path.parent))
+        exec(compile(source, path, "exec"), module.__dict__)
+        return module, sha256(source)
+    # whatever a stranger's file raises, SystemExit included
+    except BaseException as error:
         raise ValueError(f"{what} does not import: {said(error)}") from None
 
-    def makes(f):
-        here = inspect.isfunction(f) and f.__module__ == module.__name__
-        return here and inspect.signature(f).return_annotation in ANNOTATED
 
-    makers = [f for name, f in inspect.getmembers(module, makes) if name != "example"]
+def maker(module, what):
+    """The one function of a module that is annotated `-> Policy`."""
+    makers = []
+    for name, function in inspect.getmembers(module, inspect.isfunction):
+        here = function.__module__ == module.__name__ and name != "example"
+        if here and inspect.signature(function).return_annotation in ANNOTATED:
+            makers.append(function)
     if len(makers) != 1:
-        names = [f.__name__ for f in makers]
+        names = [function.__name__ for function in makers]
         raise ValueError(
             f"{what} must have one function annotated `-> Policy`; got {names}"
         )
-    attacks = getattr(module, "attacks", None)
-    spec = NOTHING if attacks is None else AuditSpec(attacks=attacks)
-    return makers[0], getattr(module, "example", None), spec
+    return makers[0]
 
 
 def said(error) -> str:
@@ -143,9 +158,8 @@ def said(error) -> str:
     text = textwrap.shorten(f"{type(error).__name__}: {error}", 200)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not any(part in frame.filename for part in OTHERS):
-            return (
-                f"{text} ({Path(frame.filename).name}, line {frame.lineno}: {frame.line})"
-            )
+            name = Path(frame.filename).name
+            return f"{text} ({name}, line {frame.lineno}: {frame.line})"
     return text
 
 
@@ -157,15 +171,16 @@ class Child:
     """The policy in another process, which a task may hang or crash: `ask` for one after
     another.
 
-    A limit is CPU time, so that a busy machine changes no verdict; on the clock a task
-    has `PATIENCE` times as much.  Raises OSError where a process cannot be forked and
+    limit: CPU seconds of a task, so that a busy machine changes no verdict; on the clock
+    a task has `PATIENCE` times as much.  total: seconds on the clock for all tasks; what
+    is asked for later is not begun.  Raises OSError where a process cannot be forked and
     limited.
 
     A new process reads the file of the policy again, so all that was found would be of
     two policies if the file changed.
     """
 
-    def __init__(self, what, limit: float):
+    def __init__(self, what, limit: float, total: float = 3_600.0):
         if resource is None or "fork" not in multiprocessing.get_all_start_methods():
             raise OSError(
                 "the judge does not run here: it forks a process and limits it, which "
@@ -173,38 +188,49 @@ class Child:
             )
         self.what = what
         self.limit = limit
+        self.total = total
+        self.spent = 0.0
         self.pool = None
-        self.file = str(what) if str(what).endswith(".py") else None
-        self.seen = stamp(self.file) if self.file else None
+        self.seen = self.source()
+
+    def source(self):
+        """The digest of the policy's file now; None if there is no such file."""
+        file = Path(str(self.what))
+        is_file = file.suffix == ".py" and file.exists()
+        return sha256(file.read_bytes()) if is_file else None
 
     def ask(self, task, *args):
         """The rows that task(subject, *args) gives, or one that says why it gives none.
 
         Raises ValueError if the file of the policy was written to.
         """
+        clock = min(PATIENCE * self.limit, self.total - self.spent)
+        if clock <= 0.0:
+            over = f"the {self.total:g} s of a report are over: make a round faster"
+            return [{"outcome": "not begun", "found": over}]
         began = time.perf_counter()
-        fork = multiprocessing.get_context("fork")
-        self.pool = self.pool or ProcessPoolExecutor(1, fork, _begin, (self.what,))
+        if self.pool is None:
+            fork = multiprocessing.get_context("fork")
+            self.pool = ProcessPoolExecutor(1, fork, _begin, (self.what,))
         try:
-            found = self.pool.submit(_answer, task, args, self.limit).result()
+            found = self.pool.submit(_answer, task, args, self.limit, clock).result()
         except BrokenProcessPool:
             self.pool = None
-            late = time.perf_counter() - began >= self.limit
-            why = "its process ends"
-            if late:
-                why = (
-                    f"does not return within {self.limit:g} s of CPU, or "
-                    f"{PATIENCE * self.limit:g} s on the clock"
+            found = failed("its process ends")
+            if time.perf_counter() - began >= min(self.limit, clock):
+                found = failed(
+                    f"does not return within {self.limit:g} s of CPU, or {clock:.3g} s "
+                    "on the clock"
                 )
-            found = failed(why)
-        if self.file and stamp(self.file) != self.seen:
+        self.spent += time.perf_counter() - began
+        if self.source() != self.seen:
             raise ValueError(
-                f"{self.file} was written to while it was judged: judge it again"
+                f"{self.what} was written to while it was judged: judge it again"
             )
         return found if isinstance(found, list) else [found]
 
 
-def failed(why):
+def failed(why: str):
     """The row of a task that gives nothing."""
     return {"outcome": "failed", "found": why}
 
@@ -214,12 +240,13 @@ def _begin(what):
     MemoryError."""
     _subject.what = what
     with tempfile.TemporaryFile() as log:
-        for stream in (1, 2):
-            os.dup2(log.fileno(), stream)
-    sys.stdout, sys.stderr = (os.fdopen(stream, "w", closefd=False) for stream in (1, 2))
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", closefd=False)
     # a handler would wait for compiled code
-    for clock in (signal.SIGPROF, signal.SIGALRM):
-        signal.signal(clock, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))
 
@@ -230,17 +257,14 @@ def _subject():
     return load(_subject.what)
 
 
-def _answer(task, args, limit):
-    _alarm(limit)
+def _answer(task, args, limit: float, clock: float):
+    """What a task gives; the process ends where it takes longer."""
+    signal.setitimer(signal.ITIMER_PROF, limit)
+    signal.setitimer(signal.ITIMER_REAL, clock)
     try:
         return task(_subject(), *args)
     except BaseException as error:
         return failed(said(error))
     finally:
-        _alarm(0.0)
-
-
-def _alarm(limit):
-    """End this process after so much time; 0: when nobody asks it for long."""
-    signal.setitimer(signal.ITIMER_PROF, limit)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit or IDLE)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.setitimer(signal.ITIMER_REAL, IDLE)

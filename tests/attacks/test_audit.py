@@ -30,61 +30,46 @@ def false_alarms_allowed(trials, rate, alarm=1e-6):
     return int(sps.binom.isf(alarm, trials, rate))
 
 
+def shown(mechanism, trials, seed, **options):
+    """epsilon at least, of the inputs 0 and 1."""
+    found = epsilon_lower_bound(mechanism, 0, 1, trials=trials, seed=seed, **options)
+    return found.epsilon
+
+
+def delta_shown(mechanism, epsilon, trials, seed, **options):
+    """delta at least, of the same."""
+    options["epsilon"] = epsilon
+    return delta_lower_bound(mechanism, 0, 1, trials=trials, seed=seed, **options).delta
+
+
 def test_bound_is_close_to_the_truth_for_laplace():
-    found = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, trials=400_000, seed=1)
-    assert 0.95 < found.epsilon < 1.0
-    assert found.trials == 200_000
-    again = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, trials=400_000, seed=1)
-    assert again == found
+    found = shown(laplace(1.0), 400_000, 1)
+    assert 0.95 < found < 1.0
+    assert found == shown(laplace(1.0), 400_000, 1)
 
 
 def test_bound_is_close_to_the_truth_for_randomised_response():
-    found = epsilon_lower_bound(response(0.75), 0, 1, trials=200_000, seed=2)
-    assert np.log(3.0) - 0.03 < found.epsilon < np.log(3.0)
+    assert np.log(3.0) - 0.03 < shown(response(0.75), 200_000, 2) < np.log(3.0)
 
 
 def test_bound_is_close_to_the_truth_for_the_gaussian_delta():
-    found = delta_lower_bound(
-        gaussian(1.0),
-        0.0,
-        1.0,
-        epsilon=0.5,
-        trials=400_000,
-        seed=3,
-    )
     truth = privacy.gaussian_delta(0.5, 1.0)
-    assert truth - 0.015 < found.delta < truth
+    assert truth - 0.015 < delta_shown(gaussian(1.0), 0.5, 400_000, 3) < truth
     sigma = privacy.gaussian_scale(1.0, 1e-2) / 2  # half of the noise that is needed
-    found = epsilon_lower_bound(
-        gaussian(sigma),
-        0.0,
-        1.0,
-        delta=1e-2,
-        trials=50_000,
-        seed=5,
-    )
-    assert found.epsilon > 1.3
+    assert shown(gaussian(sigma), 50_000, 5, delta=1e-2) > 1.3
 
 
 def test_different_supports_give_a_finite_bound_that_grows_with_the_trials():
     def leaks(x, rng, n):  # shows the data once in a hundred times
         return np.where(rng.random(n) < 0.01, x + 10.0, 0.0)
 
-    small, large = (
-        epsilon_lower_bound(leaks, 0, 1, trials=trials, seed=7)
-        for trials in (4000, 400_000)
-    )
+    small = epsilon_lower_bound(leaks, 0, 1, trials=4000, seed=7)
+    large = epsilon_lower_bound(leaks, 0, 1, trials=400_000, seed=7)
     assert small.hits[1] == large.hits[1] == 0
+    assert large.trials == 200_000
     assert 0.5 < small.epsilon < large.epsilon < np.inf
-    assert (
-        epsilon_lower_bound(leaks, 0, 1, delta=0.011, trials=400_000, seed=7).epsilon
-        == 0.0
-    )
-    assert (
-        0.009
-        < delta_lower_bound(leaks, 0, 1, epsilon=2.0, trials=400_000, seed=7).delta
-        < 0.01
-    )
+    assert shown(leaks, 400_000, 7, delta=0.011) == 0.0
+    assert 0.009 < delta_shown(leaks, 2.0, 400_000, 7) < 0.01
 
 
 @pytest.mark.parametrize(("level", "trials"), [(0.95, 200), (0.6, 300)])
@@ -93,17 +78,11 @@ def test_correct_mechanisms_are_rarely_accused(level, trials):
     delta = privacy.gaussian_delta(1.0, 1.0)
     accused = np.zeros(4, dtype=int)
     for seed in range(trials):
-        keys = {"trials": 400, "seed": seed, "level": level}
-        lap = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys).epsilon > 1.0
-        rr = epsilon_lower_bound(response(0.75), 0, 1, **keys).epsilon > np.log(3.0)
-        gau = (
-            epsilon_lower_bound(gaussian(1.0), 0.0, 1.0, delta=delta, **keys).epsilon
-            > 1.0
-        )
-        dlt = (
-            delta_lower_bound(gaussian(1.0), 0.0, 1.0, epsilon=1.0, **keys).delta > delta
-        )
-        accused += [lap, rr, gau, dlt]
+        lap = shown(laplace(1.0), 400, seed, level=level)
+        rr = shown(response(0.75), 400, seed, level=level)
+        gau = shown(gaussian(1.0), 400, seed, level=level, delta=delta)
+        dlt = delta_shown(gaussian(1.0), 1.0, 400, seed, level=level)
+        accused += [lap > 1.0, rr > np.log(3.0), gau > 1.0, dlt > delta]
     assert (accused <= allowed).all()
 
 
@@ -135,13 +114,16 @@ def test_playing_shows_arms_and_hides_the_users_own():
     rng = np.random.default_rng(10)
     assert audit.playing(policy)((X, R), rng, 5).shape == (5, 6)
     assert audit.playing(policy, user=2)((X, R), rng, 5).shape == (5, 5)
-    keys = {"trials": 400, "seed": 11}
     with pytest.raises(ValueError, match="statistic"):  # of vectors
-        epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), **keys)
-    keys["statistic"] = audit.along(np.ones(6))
-    assert (
-        epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), **keys).epsilon < 0.3
+        epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), trials=400, seed=11)
+    attack = audit.Attack(
+        mechanism=audit.playing(policy),
+        a=(X, R),
+        b=(X, R),
+        statistic=audit.along(np.ones(6)),
+        sees="actions",
     )
+    assert audit.attacked(attack, delta=0.0, trials=400, seed=11).epsilon < 0.3
 
 
 @pytest.mark.parametrize(
@@ -173,7 +155,6 @@ def test_a_user_past_the_horizon_or_the_data_is_refused_by_name():
 
 def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
     policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
-    keys = {"delta": 0.1, "trials": 40, "seed": 1}
     X = np.zeros((4, 2, 2))
     R = np.zeros((4, 2))
     one = R.copy()
@@ -181,21 +162,21 @@ def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
     one[1] = 1.0
     two[1:3] = 1.0
 
-    def on(b, user):
-        seen = audit.along(np.ones(3))
-        return audit.Attack(
+    def attacked(b, user):
+        attack = audit.Attack(
             mechanism=audit.playing(policy, user=user),
             a=(X, R),
             b=(X, b),
-            statistic=seen,
+            statistic=audit.along(np.ones(3)),
             sees="actions",
         )
+        return audit.attacked(attack, delta=0.1, trials=40, seed=1).epsilon
 
-    assert audit.attacked(on(one, 1), **keys).epsilon == 0.0
+    assert attacked(one, 1) == 0.0
     with pytest.raises(ValueError, match=r"differ in one user alone; got users \[1, 2\]"):
-        audit.attacked(on(two, 1), **keys)
+        attacked(two, 1)
     with pytest.raises(ValueError, match=r"the one whose data differ, 1; got user=2"):
-        audit.attacked(on(one, 2), **keys)
+        attacked(one, 2)
 
 
 def test_each_of_the_two_ends_has_half_of_the_error():
@@ -216,8 +197,7 @@ def test_the_last_bits_of_a_score_tell_nothing():
     def rounded(x, rng, n):
         return np.full(n, 1.0 + 1e-12 * x)
 
-    found = epsilon_lower_bound(rounded, 0.0, 1.0, trials=200, seed=1)
-    assert found.epsilon == 0.0
+    assert shown(rounded, 200, 1) == 0.0
 
 
 def test_streams_of_different_lengths_are_no_neighbours():

@@ -8,7 +8,7 @@ import pytest
 from companion.baselines.ldp_linucb import ldp_linucb
 from companion.core import Universe
 from evidence.attacks.audit import need_neighbours
-from evidence.judge import attack
+from evidence.judge import attack, checks
 from evidence.judge.load import Child, load
 
 
@@ -24,28 +24,30 @@ def test_pairs_differ_in_one_record_of_the_universe(world):
             assert (outside, off) == (far, far and R[user, 0] != 0.0), name
 
 
+def apart(a, b, c, d, pooled=False):
+    """How far runs c and d are apart, in their spread, by the chain that is fitted to a
+    and b."""
+    weights = attack.chain(a, b, 2, pooled)
+    there = attack.score(weights, c, 2)
+    here = attack.score(weights, d, 2)
+    return (there.mean() - here.mean()) / np.sqrt(0.5 * (there.var() + here.var()))
+
+
 def test_the_chain_finds_what_tells_two_laws_apart():
     rng = np.random.default_rng(1)
     even = rng.integers(0, 2, (2_000, 5))
     follows = even.copy()
     follows[:, 3] = follows[:, 2]  # every arm alone is as likely as before
-    weights = attack.chain(follows, even, 2)
-    there, here = (attack.score(weights, arms, 2).mean() for arms in (follows, even))
-    assert there > here + 0.5
+    assert apart(follows, even, follows, even) > 0.5
     assert not attack.chain(even, even, 2).any()
 
 
 def test_a_small_leak_that_goes_on_shows_in_pooled_rounds():
     rng = np.random.default_rng(2)
-    even, often = ((rng.random((120, 200)) < p).astype(int) for p in (0.5, 0.55))
-    apart = []
-    for pooled in (False, True):
-        weights = attack.chain(often[:60], even[:60], 2, pooled)
-        there, here = (attack.score(weights, arms[60:], 2) for arms in (often, even))
-        apart.append(
-            (there.mean() - here.mean()) / np.sqrt(0.5 * (there.var() + here.var()))
-        )
-    assert apart[1] > apart[0] + 0.4
+    even = (rng.random((120, 200)) < 0.5).astype(int)
+    often = (rng.random((120, 200)) < 0.55).astype(int)
+    data = often[:60], even[:60], often[60:], even[60:]
+    assert apart(*data, True) > apart(*data) + 0.4
 
 
 @pytest.mark.parametrize("words", [[], ["log", "prints 'reward"]])
@@ -56,7 +58,7 @@ def test_what_a_run_says_aloud_is_seen(tmp_path, words):
         '"a").close()\n'
     )
     child = Child(judged.written(tmp_path, "loud", (line, log if words else line)), 60.0)
-    (said,) = child.ask(attack.speaks)
+    (said,) = child.ask(checks.speaks)
     assert said["outcome"] == ("broken" if words else "holds")
     assert all(word in said["found"] for word in words)
 
@@ -87,6 +89,6 @@ def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(
     assert seeds
     assert how["seed"] not in seeds
     assert how["level"] == 0.999
-    assert "(4 trials, which" in found["found"]
+    assert "(4 counted runs" in found["found"]
     moved = (one.a[0] != one.b[0]).any(axis=(1, 2)) | (one.a[1] != one.b[1]).any(axis=1)
     assert np.flatnonzero(moved).tolist() == [one.mechanism.user]

@@ -1,19 +1,22 @@
 """The judge's parts: loading, checks, the child process, the report, the command, the
 template."""
 
+import hashlib
 import json
 import subprocess
 import sys
-from functools import partial
+import time
+from pathlib import Path
 
 import judged
 import numpy as np
 import pytest
 
+import evidence.judge as house
 from companion import policies
 from companion.baselines.linucb import linucb
 from evidence.judge import __main__ as command
-from evidence.judge import attack, checks, judge, judging, measuring
+from evidence.judge import attack, checks, judge, leaderboard, measuring
 from evidence.judge.load import Child, load
 
 POLICY = linucb(3)
@@ -39,6 +42,22 @@ def test_a_file_a_module_a_function_and_a_policy_are_found(whole):
     assert not load(lambda width: POLICY).takes
 
 
+def test_the_digest_is_that_of_the_source_that_was_imported(tmp_path, whole):
+    path = Path(judged.written(tmp_path, "digest"))
+    subject = load(str(path))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.write_text("# another file\n")
+    assert subject.digest == digest == whole.digest
+    ours = Path(linucb.__code__.co_filename).read_bytes()
+    assert load(linucb).digest == hashlib.sha256(ours).hexdigest()
+    assert load(POLICY).digest == ""
+    report = house.made([PROMISE | {"digest": digest}, FINE])
+    assert report.digest == digest
+    for name in ("one.json", "one.txt"):
+        report.save(tmp_path / name)
+        assert digest in (tmp_path / name).read_text()
+
+
 # --- checks ----------------------------------------------------------------------------
 
 
@@ -62,16 +81,11 @@ def test_what_only_an_odd_loop_does_is_found():
     def far(p, s, X, R, rng, arms):
         arms[:] = X.shape[1]
 
-    def beside(p, s, X, R, rng, arms):
-        arms[:] = 0
-        np.lib.stride_tricks.as_strided(arms, (len(arms) + 1,))[-1] = 0
-
     def still(p, s, X, R, rng, arms):
         arms[:] = 0
 
     for play, check, words in (
         (far, checks.rows, r"with 4 rows it plays arm \[4\]"),
-        (beside, checks.rows, "outside the array"),
         (still, checks.live_equals_play, "another state"),
     ):
         odd = POLICY._replace(play=play, select=lambda p, s, X, rng: 0)
@@ -92,27 +106,117 @@ def test_a_factory_that_wants_two_arms_keeps_the_contract():
 # -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("typed", "outcome"),
-    [
-        ("2.0 * math.sqrt(d) / p.scale", "holds"),
-        ("0.25", "refuted"),
-        ("1.1 * epsilon", "broken"),
-    ],
-)
-def test_a_guarantee_that_no_budget_changes_is_found(tmp_path, typed, outcome):
-    change = ("2.0 * math.sqrt(d) / p.scale", typed)
-    found = measuring.asked(load(judged.written(tmp_path, "typed", change)))
-    assert found["outcome"] == outcome
-
-
 def test_noise_that_is_left_out_now_and_then_has_another_law(tmp_path, whole):
-    changes = [
-        ("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)"),
-    ]
-    leaky = load(judged.written(tmp_path, "leaky", *changes))
-    sound, odd = (measuring.law_chance(measuring.instance(s)) for s in (whole, leaky))
-    assert odd < 1e-7 < sound
+    change = ("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)")
+    leaky = load(judged.written(tmp_path, "leaky", change))
+    chances = []
+    for subject in (whole, leaky):
+        case = measuring.instance(subject, measuring.Plan(""))
+        chances.append(measuring.law_chance(case))
+    assert chances[1] < 1e-7 < chances[0]
+
+
+# --- sentences that say what to write instead
+# -----------------------------------------------------------------------------------
+
+DECLARED = """Release(randomize, "message", "laplace")"""
+CLIPPED = "    r, _ = clip_to_ball(x, r, clean)"
+INSIDE = "    def inner(p):\n        return init(p)\n\n    return Policy(\n"
+SENTENCES = {  # what is wrong: its check, words that follow, changes of the template
+    "a State is returned": (
+        "live equals play",
+        ["update returns a State", "s.total[:] = ..., and return nothing"],
+        [(judged.SENT, judged.SENT + "    return State(s.total, x, s.message)\n")],
+    ),
+    "an array of the caller is kept": (
+        "live equals play",
+        ["let play be the loop over"],
+        [
+            (
+                judged.SENT,
+                judged.SENT + "    s.total[0] += HELD[-1][0]\n    HELD.append(x)\n",
+            ),
+            ("    return State(np", "    HELD[:] = [np.zeros(p.d)]\n    return State(np"),
+            ("def init(p):", "HELD = []\n\n\ndef init(p):"),
+        ],
+    ),
+    "a private field is misspelt": (
+        "complete",
+        ["'total', 'x', 'message'", "got 'y'", "Policy(private=)"],
+        [('private=("x",)', 'private=("y",)')],
+    ),
+    "the State is a dictionary": (
+        "complete",
+        ["init returns a dict", "class State(NamedTuple)"],
+        [
+            (judged.INIT, "dict(total=np.zeros(p.d))"),
+            (judged.SENT, "        pass\n"),
+            ("    randomize(p, x, r, rng, s.x, s.message)\n", ""),
+            ("dot(X[k], s.total)", 'dot(X[k], s["total"])'),
+        ],
+    ),
+    "a kernel stands in a function": (
+        "complete",
+        ["inner", "at the top of the module"],
+        [("    return Policy(\n", INSIDE), ("init=init,\n", "init=inner,\n")],
+    ),
+    "one arm breaks it": (
+        "rows",
+        ["with 1 arms: IndexError", "line ", "best, arm = X[1, 0]"],
+        [("    best, arm = -np.inf, 0\n", "    best, arm = X[1, 0] * 0.0 - np.inf, 0\n")],
+    ),
+    "nothing is declared": (
+        "measured",
+        ["Policy(..., releases=(Release(kernel, 'argument', 'laplace'),)"],
+        [(f"releases=({DECLARED},)", "releases=()")],
+    ),
+    "no law is declared": (
+        "measured",
+        ["logistic", "Release(randomize, "],
+        [("laplace(rng, p.scale)", "rng.logistic(0.0, p.scale)"), (', "laplace")', ")")],
+    ),
+    "messages before the shuffler": (
+        "measured",
+        ["Release(kernel, argument, 'counts')"],
+        [('Guarantee("local", 2.0', 'Guarantee("shuffle", 0.2')],
+    ),
+    "a promise far above": (
+        "measured",
+        ["does not confirm it"],
+        [("2.0 * math.sqrt(d) / p.scale", "5.0 * epsilon")],
+    ),
+    "no record is shown": (
+        "measured",
+        ["no record enters a release"],
+        [("r * clean[i] + ", "")],
+    ),
+    "nothing is clipped": (
+        "measured",
+        ["clip the record before it is added"],
+        [(CLIPPED, "    clean[:] = x")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_sentence_names_the_place_and_what_to_write(tmp_path, name):
+    check, words, changes = SENTENCES[name]
+    subject = load(judged.written(tmp_path, "wrong", *changes))
+    if check == "measured":
+        found = measuring.measured(subject, measuring.Plan("", rounds=3), True)
+    else:
+        found = checks.checked(subject, check)
+    assert found["outcome"] != "holds"
+    for word in words:
+        assert word in found["found"], found
+
+
+def test_an_attack_says_what_its_runs_could_show_and_a_round_its_time(whole, monkeypatch):
+    monkeypatch.setattr(attack, "ROUNDS", {True: 6})
+    said = attack.general(whole, True, 40, 1)["found"]
+    assert "20 counted runs could show at most 0.7" in said
+    assert "--trials" in said
+    assert "microseconds more than random play's" in leaderboard.cost(whole)["found"]
 
 
 # --- the child process
@@ -149,6 +253,26 @@ def test_what_hangs_or_crashes_is_said_and_the_next_task_is_done(
     assert child.ask(checks.checked, "rows") == [{"outcome": "failed", "found": words}]
     child.limit = 20.0
     assert child.ask(checks.checked, "complete") == [{"outcome": "holds", "found": ""}]
+
+
+def test_a_policy_that_sleeps_ends_in_the_time_that_is_promised(tmp_path, monkeypatch):
+    monkeypatch.setattr(house, "TOTAL", {True: 4.0})
+    nap = "    import time\n    time.sleep(0.002)\n"
+    path = judged.written(tmp_path, "naps", (CLIPPED, nap + CLIPPED))
+    began = time.perf_counter()
+    report = judge(path, quick=True)
+    assert time.perf_counter() - began < 12.0
+    assert report.word in ("BOUNDED ONLY", "NOTHING", "CONTRACT BROKEN")
+    ends = ("does not return within", "the 4 s of a report are over")
+    assert any(end in line for line in report.lines for end in ends)
+
+
+def test_what_is_asked_for_when_the_time_is_over_is_not_begun(tmp_path):
+    child = Child(judged.written(tmp_path, "late"), 9.0, 20.0)
+    child.spent = 21.0
+    (row,) = child.ask(measuring.promised)
+    assert row["outcome"] == "not begun"
+    assert "the 20 s of a report are over" in row["found"]
 
 
 def test_the_line_that_raises_is_named(tmp_path):
@@ -218,14 +342,14 @@ SPOKEN = BAD | {"part": "speech", "what": "a run", "found": "a run says: prints 
         ([FINE, ATTACK, WIDE], "BOUNDED ONLY"),
         ([FINE, ATTACK, WIDE | {"cut": True}], "MEASURED"),
         ([FINE | {"outcome": "not measured"}, ATTACK], "BOUNDED ONLY"),
-        ([FINE, ATTACK, BAD | {"part": "budget", "outcome": "refuted"}], "REFUTED"),
+        ([FINE, ATTACK, FINE | {"outcome": "not begun"}], "BOUNDED ONLY"),
         ([FINE, ATTACK | {"outcome": "refuted"}, BAD], "CONTRACT BROKEN"),
         ([FINE, ATTACK | {"outcome": "refuted"}, SPOKEN], "CONTRACT BROKEN"),
         ([LONG, ATTACK | {"outcome": "failed"}], "NOTHING"),
     ],
 )
 def test_one_word_and_its_exit_code(rows, word, tmp_path):
-    found = judging.made([PROMISE, *rows])
+    found = house.made([PROMISE, *rows])
     assert found.word == word
     assert str(found).splitlines()[-1].startswith(f"{word}: ")
     assert (
@@ -233,16 +357,14 @@ def test_one_word_and_its_exit_code(rows, word, tmp_path):
         is (found.exit_code == 1)
         is (word == "REFUTED")
     )
-    for kind in (".json", ".html"):
-        found.save(tmp_path / f"found{kind}")
+    found.save(tmp_path / "found.json")
     data = json.loads((tmp_path / "found.json").read_text())
     assert data["word"] == word
     assert data["found"][0] == PROMISE
-    assert "Mine <b>" not in (tmp_path / "found.html").read_text()
 
 
 def test_an_error_is_shown_once_and_what_was_played_is_said():
-    found = judging.made([PROMISE, BAD, BAD | {"what": "copies"}, FINE, ATTACK])
+    found = house.made([PROMISE, BAD, BAD | {"what": "copies"}, FINE, ATTACK])
     assert found.lines[0] == "Broken: rows; copies: IndexError."
     for played in (
         "its example: 3 rounds",
@@ -261,7 +383,6 @@ def test_the_command_writes_a_template_a_report_and_the_exit_code(
     capsys,
     monkeypatch,
 ):
-    monkeypatch.setattr(command, "judge", partial(judge, worlds={}))
     monkeypatch.setattr(attack, "ROUNDS", {True: 6})
     monkeypatch.setattr(measuring, "LONG", 6)
     monkeypatch.setattr(measuring, "OTHER", {True: ()})
@@ -292,8 +413,8 @@ def test_compiled_and_plain_templates_play_the_same_arms(tmp_path, whole):
 def test_our_own_policies_are_not_refuted(name, monkeypatch):
     """Without instances, which `test_every_guarantee` measures."""
     monkeypatch.setattr(attack, "ROUNDS", {True: 16})
-    monkeypatch.setattr(measuring, "shown", lambda policy: ({}, (), ()))
-    assert judge(name, worlds={}, quick=True, trials=40).word == "BOUNDED ONLY"
+    monkeypatch.setattr(measuring, "plans", lambda subject, quick: [])
+    assert judge(name, quick=True, trials=40).word == "BOUNDED ONLY"
 
 
 NO_LIMITS = """

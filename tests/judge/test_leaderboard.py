@@ -1,14 +1,11 @@
 """The arena for a newcomer: the streams and rules of all others."""
 
 import judged
-import numpy as np
 import pytest
 
 from companion import policies
-from companion.accounting.privacy import NO_PRIVACY
 from evidence.arena import contest, environments, recipes
 from evidence.judge import leaderboard
-from evidence.judge.load import load
 
 
 @pytest.fixture(scope="module")
@@ -25,38 +22,6 @@ def test_who_cannot_play_says_why(tmp_path, setting):
     ):
         with pytest.raises(ValueError, match=why):
             leaderboard.entered(setting, what, 1)
-
-
-def test_the_table_says_who_leads_and_is_widened_for_all_that_is_looked_at():
-    """A difference of 10 with standard error 1.7 in the judging half."""
-
-    def run(model, finals):
-        return contest.Run(
-            call="",
-            title="",
-            guarantee=NO_PRIVACY._replace(model=model),
-            edge=False,
-            default=finals,
-            tuned=finals,
-        )
-
-    mine = np.linspace(50.0, 51.0, 8)
-    others = {
-        "a": run("local", mine + 10.0 + 3.0 * np.tile([1.0, -1.0], 4)),
-        "b": run("joint", mine - 9.0),
-        "random": run("none", mine + 99.0),
-    }
-    there = contest.Setting(
-        world="",
-        T=8,
-        epsilon=1.0,
-        runs=others,
-        refusals={},
-    )
-    for looks, close in ((1, []), (10**6, ["a"])):
-        rows = leaderboard.table("mine", run("local", mine), there, looks)
-        assert [row["what"] for row in rows] == ["mine", "b", "a", "random"]
-        assert (rows[0]["leads"], rows[0]["close"]) == ("mine", close)
 
 
 def test_a_row_has_the_leader_of_the_setting_and_who_is_close(setting):
@@ -78,5 +43,3 @@ def test_a_newcomer_plays_the_streams_of_all_others(setting):
     there = leaderboard.entered(setting, mine, 1)
     assert set(there.runs) == {*setting.runs, "mine"}
     assert there.runs["mine"].tuned.tolist() == setting.runs["linucb"].tuned.tolist()
-    asked = leaderboard.newcomer(load(mine), setting.place, 200, 8.0, 4, 1)["run"]
-    assert asked.tuned.tolist() == there.runs["mine"].tuned.tolist()

@@ -15,7 +15,7 @@ def test_a_leak_is_never_measured_and_a_sound_policy_never_refuted(
     monkeypatch.setattr(attack, "ROUNDS", {True: 9})
     monkeypatch.setattr(measuring, "LONG", 60)
     kind, changes = strangers.WORDS[name]
-    report = judge(written(tmp_path, changes), worlds={}, quick=True, trials=40)
+    report = judge(written(tmp_path, changes), quick=True, trials=40)
     allowed = {
         "leak": ("REFUTED", "BOUNDED ONLY"),
         "sound": ("MEASURED", "BOUNDED ONLY"),

@@ -8,6 +8,7 @@ import pytest
 
 from evidence.judge import attack, judge, measuring
 from evidence.judge.load import load
+from evidence.judge.measuring import Plan
 from evidence.measure.noise_laws import measure
 
 HEAD = """
@@ -370,7 +371,10 @@ BROKEN = {
             (DECLARED, 'Release(randomize, "message")'),
         ],
     ),
-    "another relation": ("NOTHING", [(PROMISE, '"local", epsilon, 0.0, "edit one bit"')]),
+    "another relation": (
+        "CONTRACT BROKEN",
+        [(PROMISE, '"local", epsilon, 0.0, "edit one bit"')],
+    ),
     "noise without a law": (
         "BOUNDED ONLY",
         [
@@ -411,7 +415,7 @@ def written(tmp_path, changes):
 
 
 def test_a_round_that_uses_noise_again_is_looked_at(tmp_path):
-    case = measuring.instance(load(written(tmp_path, [USED])), rounds=60)
+    case = measuring.instance(load(written(tmp_path, [USED])), Plan("", rounds=60))
     assert (49, 3) in measuring.odd_rounds(case)
 
 
@@ -419,12 +423,12 @@ def test_a_round_that_uses_noise_again_is_looked_at(tmp_path):
 def test_records_on_a_narrow_cone_are_found_by_the_search(tmp_path, longer):
     change = ("message[i] = r * x[i]", f"message[i] = {longer} * r * x[i]")
     subject = load(written(tmp_path, [change]))
-    found = measuring.measured(subject, {"quick": True})
+    found = measuring.measured(subject, Plan(""), True)
     assert found["outcome"] == ("measured" if longer == "1" else "refuted")
 
 
 def test_noise_that_follows_a_counter_in_the_state_is_drawn_as_it_was(tmp_path):
-    case = measuring.instance(load(written(tmp_path, COUNTER)), rounds=40)
+    case = measuring.instance(load(written(tmp_path, COUNTER)), Plan("", rounds=40))
     assert measure(case).low > 1.5 * case.policy.guarantee.epsilon
 
 
@@ -444,13 +448,7 @@ def test_every_policy_gets_its_word(name, tmp_path, monkeypatch):
     monkeypatch.setattr(measuring, "LONG", 60)
     word, changes = WORDS[name]
     limit = 3.0 if "loop" in name else 40.0
-    report = judge(
-        written(tmp_path, changes),
-        worlds={},
-        quick=True,
-        trials=40,
-        limit=limit,
-    )
+    report = judge(written(tmp_path, changes), quick=True, trials=40, limit=limit)
     assert report.word == word, report
     assert (
         sum(r["part"] == "measured" and r["outcome"] == "refuted" for r in report.found)
