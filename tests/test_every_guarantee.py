@@ -11,7 +11,7 @@ import pytest
 from companion import optimisers, policies
 from companion.core import Optimiser
 from evidence.attacks.table import known
-from evidence.measure.noise_laws import measure, verdict
+from evidence.measure.compose import measure, verdict
 
 MADE = {n: t.example(n) for t in (policies, optimisers) for n in t.TABLE}
 FACTORIES = {n: t.factory(n) for t in (policies, optimisers) for n in t.TABLE}

@@ -27,7 +27,7 @@ from companion.stats import at_least
 from companion.validate import need_choice
 from evidence.attacks import audit
 from evidence.judge.checks import run, stream_for
-from evidence.measure.neighbours import corners_of
+from evidence.measure.replay import corners_of
 
 # of every bound: a promise that holds is refuted with this chance less than 1
 LEVEL = 0.999

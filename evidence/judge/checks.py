@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from companion import contract
-from evidence.measure.recording import Interpreter, arrays, leaves
+from evidence.measure.record import Interpreter, arrays, leaves
 
 MODELS = {"none", "local", "shuffle", "joint", "central"}
 CUTS = (1, 2, 7, 128, 256, 399)

@@ -15,9 +15,9 @@ from companion.accounting.privacy import ADD_OR_REMOVE
 from companion.contract import horizon
 from evidence.attacks.audit import AuditInstance, readers
 from evidence.judge.checks import run, same_state, stream_for
-from evidence.measure.neighbours import filler
-from evidence.measure.noise_laws import ALARM, measure, verdict, without_law
-from evidence.measure.recording import (
+from evidence.measure.replay import filler
+from evidence.measure.compose import ALARM, measure, verdict, without_law
+from evidence.measure.record import (
     VALUES,
     Leak,
     NotMeasured,

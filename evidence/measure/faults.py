@@ -21,7 +21,7 @@ from companion.kernels.geometry import admit
 from evidence.attacks.audit import along, attacked
 from evidence.attacks.table import known
 from evidence.claims import plots
-from evidence.measure.recording import Interpreter
+from evidence.measure.record import Interpreter
 
 CALIBRATIONS = "corrected", "paper"
 # what is seen through normal noise, if it is a sum

@@ -6,8 +6,8 @@ import pytest
 from companion.accounting.privacy import ADD_OR_REMOVE, REPLACE_REWARD
 from companion.core import Universe
 from evidence.attacks.table import known
-from evidence.measure.neighbours import Seen, candidates, compare, positions, records
-from evidence.measure.recording import Leak, NotMeasured, Run
+from evidence.measure.replay import Seen, candidates, compare, positions, records
+from evidence.measure.record import Leak, NotMeasured, Run
 
 
 @pytest.mark.parametrize("d", [2, 3, 8])

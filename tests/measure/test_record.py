@@ -9,8 +9,8 @@ from streams import same_bits
 from companion.baselines import ldp_linucb
 from companion.kernels import mechanisms
 from evidence.attacks.table import known
-from evidence.measure.neighbours import filler, positions, see
-from evidence.measure.recording import (
+from evidence.measure.replay import filler, positions, see
+from evidence.measure.record import (
     EXTREME,
     ExtremeRng,
     Interpreter,

@@ -20,8 +20,8 @@ from evidence.attacks import ssp
 from evidence.attacks.audit import instance, readers
 from evidence.attacks.private_linucb import jdp_audits
 from evidence.measure import noise_laws as laws
-from evidence.measure.noise_laws import ALARM, UNBOUNDED, Measured, law_chance, verdict
-from evidence.measure.recording import Call
+from evidence.measure.compose import ALARM, UNBOUNDED, Measured, law_chance, verdict
+from evidence.measure.record import Call
 
 N = 10_000
 
