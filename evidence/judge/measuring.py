@@ -15,7 +15,6 @@ from companion.accounting.privacy import ADD_OR_REMOVE
 from companion.contract import horizon
 from evidence.attacks.audit import AuditInstance, readers
 from evidence.judge.checks import run, same_state, stream_for
-from evidence.measure.replay import filler
 from evidence.measure.compose import ALARM, measure, verdict, without_law
 from evidence.measure.record import (
     VALUES,
@@ -27,6 +26,7 @@ from evidence.measure.record import (
     fresh_draws,
     fresh_rows,
 )
+from evidence.measure.replay import filler
 
 ASKED = (0.5, 1.0, 2.0)  # budgets for which instances are made
 # quick: (d, epsilon) that are measured, too; the arena plays up to 8

@@ -51,7 +51,6 @@ MODELS = "local", "shuffle", "joint", "central"
 WIDE = 2.0  # a promise is measured where both ends lie within this factor of it
 BEFORE = 16  # calls before the first that a record moves, whose noise is drawn, too
 COUNTED = 12_000  # rounds of each input where no law is known, and numbers are counted
-ROUNDINGS = range(6)  # seeds of the messages that are rounded at random
 
 
 # --- the answer
@@ -155,40 +154,26 @@ def by_law(case, law, tries: int = 0) -> Measured:
     """`Measured` where all releases have known laws: the worst of all positions.  Raises
     `Unfit` if the noise has not this law."""
     g = case.policy.guarantee
-    seeds = [1]
-    if isinstance(law, Counts):
-        seeds = ROUNDINGS if case.rounds <= LONG else ROUNDINGS[:2]
-    found = []
+    worst = Measured(movement=0.0, releases=0, low=0.0, high=0.0, bounded=True)
     for position in positions(case):
         if case.rounds <= 4 * LONG and not isinstance(case.policy, Optimiser):
             need_quiet(case, position.at)
-        several = [see(case, position, seed, tries) for seed in seeds]
+        seen = see(case, position, tries=tries)
         tries = 0  # the first position is enough
-        movement = float(max(seen.distances().max() for seen in several))
-        releases = max(seen.releases() for seen in several)
-        if not all(seen.bounded() for seen in several):
-            return UNBOUNDED._replace(releases=releases)
-        loss = law.loss(several) if movement > 0.0 else Loss(0.0, 0.0)
+        if not seen.bounded():
+            return UNBOUNDED._replace(releases=seen.releases())
+        movement = float(seen.distances().max())
+        loss = law.loss(seen) if movement > 0.0 else Loss(0.0, 0.0)
         if loss.chance <= ALARM:
             raise Unfit(f"the noise has not the law {law.name!r}")
-        found.append(
-            Measured(
-                movement=movement,
-                releases=releases,
-                low=float(loss.low),
-                high=float(loss.high),
-                bounded=bool(loss.low < np.inf),
-                chance=float(loss.chance),
-            )
+        worst = Measured(
+            movement=max(worst.movement, movement),
+            releases=max(worst.releases, seen.releases()),
+            low=float(max(worst.low, loss.low)),
+            high=float(max(worst.high, loss.high)),
+            bounded=bool(worst.bounded and loss.low < np.inf),
+            chance=float(min(worst.chance, loss.chance)),
         )
-    worst = Measured(
-        movement=max(one.movement for one in found),
-        releases=max(one.releases for one in found),
-        low=max(one.low for one in found),
-        high=max(one.high for one in found),
-        bounded=all(one.bounded for one in found),
-        chance=min(one.chance for one in found),
-    )
     if g.model == "shuffle" and law.name != "counts" and worst.low > g.epsilon:
         raise NotMeasured(
             "messages are shown before the shuffler, which amplifies their privacy; "
@@ -240,42 +225,39 @@ class Counted(NamedTuple):
 def shown_apart(case, one, other) -> Counted:
     """`Counted` on all numbers that runs show: the best of a few statistics, each chosen
     on one half and counted on the other."""
-    play = record.watched(case)
-    rng = np.random.default_rng(23)
     n = min(COUNTED // case.rounds, 4_000)
     half = n // 2
-    runs = [[play(records, rng) for _ in range(n)] for records in (one, other)]
-    m = min(len(numbers) for group in runs for numbers in group)
-    if m == 0:
+    rng = np.random.default_rng(23)
+    play = record.watched(case)
+    runs = [play(records, rng) for records in (one, other) for _ in range(n)]
+    m = min(len(numbers) for numbers in runs)
+    z = np.array([numbers[:m] for numbers in runs])
+    a = slice(0, half)
+    b = slice(n, n + half)
+    pilot = np.vstack([z[a], z[b]])
+    z = z[:, np.ptp(pilot, axis=0) > 0.0]
+    if z.shape[1] == 0:
         return Counted(0.0, False)
-    a = np.array([numbers[:m] for numbers in runs[0]])
-    b = np.array([numbers[:m] for numbers in runs[1]])
-    pilot = np.vstack([a[:half], b[:half]])
-    middle = np.median(pilot, axis=0)
-    spread = pilot.std(axis=0) + 1e-12
-    weights = (a[:half].mean(axis=0) - b[:half].mean(axis=0)) / spread
-    common = sps.mode(a[:half]).mode
+    pilot = np.vstack([z[a], z[b]])
+    u = (z - np.median(pilot, axis=0)) / pilot.std(axis=0)
+    weights = u[a].mean(axis=0) - u[b].mean(axis=0)
+    common = sps.mode(z[a])
     most = np.abs(weights).argsort()[-3:]
-
-    def statistics(z):
-        u = (z - middle) / spread
-        along = u @ weights
-        clipped = np.clip(u, -1.0, 1.0) @ weights
-        sizes = np.abs(u)
-        is_common = (z == common).any(axis=1)
-        rows = [along, clipped, sizes.sum(axis=1), sizes.min(axis=1), is_common]
-        return np.vstack([*rows, u.T[most]])
-
-    scores = list(zip(statistics(a), statistics(b), strict=True))
-    level = 1.0 - ALARM / len(scores)
-    delta = case.policy.guarantee.delta
+    statistics = [
+        u @ weights,
+        np.clip(u, -1.0, 1.0) @ weights,
+        np.abs(u).sum(axis=1),
+        (z == common.mode).any(axis=1).astype(float),
+        *u.T[most],
+    ]
+    level = 1.0 - ALARM / len(statistics)
     low = 0.0
-    for x, y in scores:
-        chosen = [x[:half], y[:half]]
-        counted = [x[half:], y[half:]]
+    for x in statistics:
+        chosen = [x[a], x[b]]
+        counted = [x[half:n], x[n + half :]]
+        delta = case.policy.guarantee.delta
         low = max(low, audit.bound_on_halves(chosen, counted, delta, level))
-    again = sps.mode(a[:, np.ptp(a, axis=0) > 0]).count
-    return Counted(low, bool(np.max(again, initial=0) > 3))
+    return Counted(low, bool(common.count.max() > 3))
 
 
 # --- tests of a law
@@ -314,14 +296,6 @@ def unrelated(z: np.ndarray) -> float:
     return m * (m - 1) * float(sps.norm.sf(largest * np.sqrt(n)))
 
 
-def same_law(a: np.ndarray, b: np.ndarray) -> float:
-    """p-value of the test that rows (n, m) of whole numbers come as often in a as in
-    b."""
-    counts = tallied(np.array([a, b]))
-    counts = counts[:, counts.sum(axis=0) >= 10]
-    return sps.chi2_contingency(counts).pvalue
-
-
 # --- accounting
 
 
@@ -344,13 +318,7 @@ def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
     """epsilon of steps draws of one record out of n, where all others move what is shown
     as far as the one in question does or would: a mixture of two normals against one of
     them."""
-    one = pld.from_gaussian_mechanism(
-        noise,
-        sampling_prob=1.0 / n,
-        value_discretization_interval=1e-4,
-        pessimistic_estimate=False,
-        use_connect_dots=False,
-    )
+    one = pld.from_gaussian_mechanism(noise, sampling_prob=1.0 / n)
     return one.self_compose(steps).get_epsilon_for_delta(delta)
 
 
@@ -362,23 +330,23 @@ def laplace_distribution(loss: float):
 def pure_distribution(loss: float):
     """The largest privacy loss of what is `loss`-private."""
     pure = pld.common.DifferentialPrivacyParameters(loss, 0.0)
-    return pld.from_privacy_parameters(pure, value_discretization_interval=2e-4)
+    return pld.from_privacy_parameters(pure, value_discretization_interval=1e-3)
 
 
 def composed_epsilon(losses, delta: float, distribution) -> float:
     """epsilon at delta of independent releases of these losses, each of which has this
-    distribution; losses are rounded to a per cent."""
-    losses = np.asarray(losses, dtype=float)
+    distribution; losses are rounded to a thousandth."""
+    losses = np.asarray(losses)
     if losses.max() > 1e3:
         return np.inf
-    rounded = np.exp(np.round(np.log(losses[losses > 1e-6]), 2))
-    whole = pld.identity()
+    rounded = np.exp(np.round(np.log(losses[losses > 1e-6]), 3))
+    whole = pld.identity(value_discretization_interval=1e-3)
     for loss, times in zip(*np.unique(rounded, return_counts=True), strict=True):
         whole = whole.compose(distribution(loss).self_compose(int(times)))
     return whole.get_epsilon_for_delta(delta)
 
 
-# --- laws of noise: `loss` gives what one record loses, of `Seen`s of one position
+# --- laws of noise
 
 
 class Loss(NamedTuple):
@@ -390,10 +358,12 @@ class Loss(NamedTuple):
 
 
 class Law:
-    """Noise of one law in one case.  What was drawn of it is kept for other positions."""
+    """Noise of one law in one case.  `loss` gives the `Loss` of what was `Seen` at one
+    position; what is drawn of the noise is kept for the others."""
 
     def __init__(self, case, names):
         self.case = case
+        self.names = names
         self.name = sorted(names)[0]
         self.delta = case.policy.guarantee.delta
         self.noise = {}
@@ -403,19 +373,8 @@ class Law:
         elif case.bound_is_tight is None:
             self.reach = np.inf
 
-    def moved(self, seen):
-        """[(largest move of an entry, noise of the call)] of every call that the record
-        moves."""
-        found = []
-        for part in seen.parts:
-            far = 0.0
-            if part.law not in CHOSEN:
-                far = np.abs(seen.moves(part.numbers)).max()
-            if far > 0.0:
-                if part.call not in self.noise:
-                    self.noise[part.call] = self.of_call(seen.base.calls[part.call])
-                found.append((far, self.noise[part.call]))
-        return found
+
+# --- noise that is added to numbers
 
 
 class Noise(NamedTuple):
@@ -423,19 +382,19 @@ class Noise(NamedTuple):
 
     sums: np.ndarray  # (m, m) lower triangular, 1 on the diagonal
     draws: np.ndarray  # (n, m); 0 where a number brings no new draw
-    scale: Any = None  # (m,) of each draw, 0 of none
+    scale: Any = None  # (m,)
     chance: float = 1.0
 
     def ratios(self, moves: np.ndarray) -> np.ndarray:
-        """(..., m): moves of the draws over their scales; infinite where nothing hides
+        """(pairs, m): moves of the draws over their scales; infinite where nothing hides
         them."""
-        apart = linalg.solve_triangular(
-            self.sums, moves.T, lower=True, unit_diagonal=True
-        ).T
-        bare = self.scale == 0.0
-        ratios = np.abs(apart) / np.where(bare, 1.0, self.scale)
-        moved = np.abs(apart) > 1e-6 * np.abs(apart).max()
-        return np.where(bare, np.where(moved, np.inf, 0.0), ratios)
+        apart = np.abs(linalg.solve_triangular(self.sums, moves.T, lower=True).T)
+        is_none = ~self.draws.any(axis=0)
+        ratios = apart / np.where(is_none, 1.0, self.scale)
+        ratios[:, is_none] = 0.0
+        bare = apart > 1e-6 * apart.max()
+        ratios[bare & is_none] = np.inf
+        return ratios
 
 
 def independent(z: np.ndarray, sure: float) -> Noise:
@@ -446,49 +405,50 @@ def independent(z: np.ndarray, sure: float) -> Noise:
     draws = np.zeros((m, n))
     power = np.full(m, 1e-300)
     sums = np.eye(m)
-    least = 1e-14 * (z**2).mean(axis=0).max(initial=0.0)
-    for i in range(m):
-        number = z[:, i]
-        weights = draws[:i] @ number / (n * power[:i])
-        error = np.sqrt((number**2).mean() / (n * power[:i]))
+    least = 1e-14 * (z**2).sum(axis=0).max(initial=0.0)
+    for i, number in enumerate(z.T):
+        weights = draws[:i] @ number / power[:i]
+        error = np.sqrt(number @ number / power[:i] / n)
         weights[np.abs(weights) <= sure * error] = 0.0
         sums[i, :i] = weights
         new = number - weights @ draws[:i]
-        if (new**2).mean() > least:
+        if new @ new > least:
             draws[i] = new
-            power[i] = (new**2).mean()
+            power[i] = new @ new
     return Noise(sums=sums, draws=draws.T)
 
 
 class Added(Law):
-    """Noise that is added to numbers, whatever sums of its draws are shown."""
+    """Noise that is added to numbers, whatever sums of its draws are shown.
+
+    A law of this kind says by `chance` whether independent draws (n, m) fit (z are the
+    shown sums of them), by `scale` how large they are, (m,), and by `epsilon` what moves
+    (pairs, m) cost that are so many times the scale: a lower and an upper end.
+    """
 
     most = 16_000  # draws
     sure = 0.0  # see `independent`
 
-    def loss(self, several) -> Loss:
+    def loss(self, seen) -> Loss:
         """By the draws that the record moves."""
-        noise, ratios = self.hidden(several)
+        ratios, noise = self.hidden(seen)
         if ratios.max() == np.inf:
             return Loss(np.inf, np.inf)
         low, high = self.epsilon(ratios, len(noise.draws))
         return Loss(low, high, noise.chance)
 
-    def hidden(self, several):
-        """(noise of all numbers that are moved together, ratios (pairs, m) of moves to
-        it): of all calls of a short run; of a longer one those that a record moves, and
-        `BEFORE` before, whose noise may be used again."""
-        seen = several[0]
-        moves = np.vstack([one.moves(one.stacked(self.name)) for one in several])
-        owners = seen.owners(self.name)
-        calls = np.arange(len(seen.base.calls))
-        if len(calls) > 2 * BEFORE:
-            moved = np.unique(owners[moves.any(axis=0)])
-            early = np.arange(max(moved.min() - BEFORE, 0), moved.min())
-            calls = np.concatenate([early, moved])
-        columns = np.isin(owners, calls)
-        key = tuple(calls.tolist())
-        if key not in self.noise:
+    def hidden(self, seen):
+        """(ratios of moves to the noise that hides them, this `Noise`): of all calls that
+        a record moves, and of `BEFORE` earlier and later, whose noise may be the same."""
+        law = self.name
+        moves = seen.moves(seen.stacked(law))
+        owners = seen.owners(law)
+        moved = owners[moves.any(axis=0)]
+        first = max(moved.min() - BEFORE, 0)
+        last = min(moved.max() + BEFORE, owners.max())
+        columns = (first <= owners) & (owners <= last)
+        if (first, last) not in self.noise:
+            calls = range(first, last + 1)
             n = int(np.clip(160_000 // len(calls), 2_000, self.most))
             m = int(columns.sum())
             if m > max(n // 8, 100):
@@ -496,26 +456,25 @@ class Added(Law):
                     f"{m} numbers that one record may move are too many to measure "
                     "their noise together"
                 )
-            z = record.joint_noise(self.case, seen.base, self.name, n, 3, calls)
+            z = record.joint_noise(self.case, seen.base, law, n, 3, calls)
             noise = independent(z, self.sure)
-            is_new = noise.draws.any(axis=0)
-            self.noise[key] = noise._replace(
-                scale=np.where(is_new, self.scale(noise.draws), 0.0),
-                chance=self.chance(noise.draws[:, is_new], z),
+            new = noise.draws[:, noise.draws.any(axis=0)]
+            self.noise[first, last] = noise._replace(
+                scale=self.scale(noise.draws),
+                chance=self.chance(new, z),
             )
-        return self.noise[key], self.noise[key].ratios(moves[:, columns])
+        noise = self.noise[first, last]
+        return noise.ratios(moves[:, columns]), noise
 
 
 class Gaussian(Added):
     """Normal noise of any covariance, over all calls together, by its exact loss."""
 
     def chance(self, draws, z) -> float:
-        """`law_chance` of draws of variance 1."""
-        return law_chance(draws / draws.std(axis=0), sps.norm)
+        return law_chance(draws / self.scale(draws), sps.norm)
 
     def scale(self, draws):
-        """(m,) standard deviations."""
-        return np.sqrt((draws**2).mean(axis=0))
+        return draws.std(axis=0)
 
     def epsilon(self, ratios, n: int):
         """The distance is Mahalanobis', in the covariance of the noise.  For n draws with
@@ -524,26 +483,30 @@ class Gaussian(Added):
         tail = ALARM / 2 / len(ratios)
         degrees = n - ratios.shape[1] + 1
         ends = np.sqrt(sps.chi2.ppf([tail, 1 - tail], degrees) / n)
-        mu = np.linalg.norm(ratios, axis=1).max() * ends * [1.0, self.reach]
-        return [normal_epsilon(self.delta, end) for end in mu]
+        mu = np.linalg.norm(ratios, axis=1).max()
+        return (
+            normal_epsilon(self.delta, mu * ends[0]),
+            normal_epsilon(self.delta, mu * ends[1] * self.reach),
+        )
 
 
 class Counts(Gaussian):
     """Independent binomial noise, whose tails are lighter than normal ones, on the safe
-    side, in several draws of the rounding of messages."""
+    side."""
 
     def chance(self, draws, z) -> float:
-        """`law_chance` of the numbers, whose distribution function is nearly normal
-        (Berry and Esseen)."""
+        """Of the numbers, whose distribution function is nearly normal (Berry and
+        Esseen)."""
         if self.delta == 0.0:
             raise NotMeasured(
                 "binomial noise is measured by a normal law, which needs delta > 0"
             )
         z = z[:, z.std(axis=0) > 0.0]
-        gaps = np.diff(np.sort(z.round(9), axis=0), axis=0)
+        z = z / z.std(axis=0)
+        gaps = np.diff(np.sort(z, axis=0), axis=0)
         step = np.where(gaps > 1e-9, gaps, np.inf).min(axis=0)
-        error = min(0.91 * (step / z.std(axis=0)).max(initial=0.0), 0.5)
-        own = law_chance(z / z.std(axis=0), sps.norm, error, False)
+        error = min(0.91 * step.max(initial=0.0), 0.5)
+        own = law_chance(z, sps.norm, error, independent=False)
         return min(own, unrelated(np.abs(draws)))
 
 
@@ -552,42 +515,76 @@ class Sampled(Gaussian):
     the exact loss of these draws and a few per cent above it (Renyi accounting)."""
 
     most = 2_000
+    sure = 6.0
 
     def chance(self, draws, z) -> float:
-        """Of normal noise, and of every record's being as likely to be drawn as any
-        other."""
+        """And of every record's being as likely to be drawn as any other."""
         recorder = Recorder(self.case)
-        records = filler(self.case)
-        contexts = np.array([x for _, x, _ in records])
-        times = np.zeros(len(records))
+        times = np.zeros(self.case.rounds)
         for seed in range(40):
-            for call in recorder.play(records, seed=seed).calls:
-                times[np.abs(contexts - call.args[2]).sum(axis=1).argmin()] += 1
+            for call in recorder.play(filler(self.case), seed=seed).calls:
+                times[self.drawn(call)] += 1
         evenly = sps.chisquare(times).pvalue
-        return min(law_chance(draws / draws.std(), sps.norm), evenly)
+        return min(law_chance(draws / self.scale(draws), sps.norm), evenly)
 
     def scale(self, draws):
         """One for all numbers."""
         return np.full(draws.shape[1], draws.std())
 
-    def loss(self, several) -> Loss:
+    def drawn(self, call) -> int:
+        """The round of the record that a call is about."""
+        contexts = np.array([x for _, x, _ in filler(self.case)])
+        return int(np.abs(contexts - call.args[2]).sum(axis=1).argmin())
+
+    def loss(self, seen) -> Loss:
         """Raises `Unfit` if a record moves a call that is about another one."""
-        (seen,) = several
-        calls = seen.base.calls
-        own = filler(self.case)[seen.at][1]
-        drawn = {i for i, call in enumerate(calls) if np.allclose(call.args[2], own)}
-        moved = {part.call for part in seen.parts if seen.moves(part.numbers).any()}
-        if drawn != moved or len(calls) != self.case.policy.params.steps:
+        drawn = [i for i, c in enumerate(seen.base.calls) if self.drawn(c) == seen.at]
+        moved = [part.call for part in seen.parts if seen.moves(part.numbers).any()]
+        if drawn != moved:
             raise Unfit("a step depends on another record than the one it has drawn")
-        return super().loss(several)
+        return super().loss(seen)
 
     def epsilon(self, ratios, n: int):
         p = self.case.policy.params
-        steps = ratios.reshape(len(ratios), p.steps, -1)
+        steps = ratios.reshape(len(ratios), -1, p.d)
         noise = 1.0 / np.linalg.norm(steps, axis=2).max()
         low = sampled_epsilon(1.02 * noise, p.n, p.steps, self.delta)
         high = sampled_epsilon(noise / SLACK / 1.02, p.n, p.steps, self.delta)
         return low, 1.13 * high
+
+
+class Laplace(Added):
+    """Independent Laplace draws.  The interval is 6.5 standard errors wide each way."""
+
+    most = 8_000
+    sure = 6.0
+
+    def chance(self, draws, z) -> float:
+        return law_chance(draws / self.scale(draws), sps.laplace)
+
+    def scale(self, draws):
+        return np.abs(draws).mean(axis=0)
+
+    def epsilon(self, ratios, n: int):
+        """Losses add up at delta = 0, and are composed exactly else, for the pairs with
+        the largest sums of losses and of their squares."""
+        error = 6.5 * n**-0.5
+        up = (1.0 + error) * self.reach
+        if self.delta == 0.0:
+            most = ratios.sum(axis=1).max()
+            return (1.0 - error) * most, up * most
+        lows = []
+        highs = []
+        for power in (1, 2):
+            pair = ratios[(ratios**power).sum(axis=1).argmax()]
+            both = (1.0 - error) * pair, up * pair
+            low, high = (
+                composed_epsilon(losses, self.delta, laplace_distribution)
+                for losses in both
+            )
+            lows.append(low)
+            highs.append(high)
+        return max(lows), max(highs)
 
 
 class Generalized(Added):
@@ -598,98 +595,74 @@ class Generalized(Added):
     most = 4_000
     sure = 6.0
 
-    def vectors(self, numbers):
-        """(..., m / d, d)."""
-        return numbers.reshape(len(numbers), -1, self.case.policy.params.d)
+    def sizes(self, numbers, norm: float):
+        """(..., m / d): squared norms of the vectors."""
+        vectors = numbers.reshape(len(numbers), -1, self.case.policy.params.d)
+        return np.linalg.norm(vectors, norm, axis=2) ** 2
 
     def scale(self, draws):
-        """(m,): root of the mean of |z|_r^2/d, of every vector."""
+        """Root of the mean of |z|_r^2/d, of every vector."""
         p = self.case.policy.params
-        squares = np.linalg.norm(self.vectors(draws), p.exponent, axis=2) ** 2
-        return np.repeat(np.sqrt(squares.mean(axis=0) / p.d), p.d)
+        squares = self.sizes(draws, p.exponent).mean(axis=0)
+        return np.repeat(np.sqrt(squares / p.d), p.d)
 
     def chance(self, draws, z) -> float:
         """The squared norm is gamma, shares of it are beta, vectors are independent."""
-        r = self.case.policy.params.exponent
         d = self.case.policy.params.d
-        vectors = self.vectors(draws / self.scale(draws))
-        chances = [unrelated(vectors[:, :, 0])]
-        for z in vectors.swapaxes(0, 1):
-            squares = np.linalg.norm(z, r, axis=1) ** 2
-            share = np.abs(z[:, 0]) ** r / squares ** (r / 2)
-            chances.append(sps.kstest(squares, sps.gamma(d / 2, scale=2).cdf).pvalue)
-            chances.append(sps.kstest(share, sps.beta(1 / r, (d - 1) / r).cdf).pvalue)
-        return min(chances)
+        r = self.case.policy.params.exponent
+        draws = draws / self.scale(draws)
+        squares = self.sizes(draws, r)
+        shares = np.abs(draws[:, ::d]) ** r / squares ** (r / 2)
+        gamma = sps.kstest(squares, sps.gamma(d / 2, scale=2).cdf).pvalue
+        beta = sps.kstest(shares, sps.beta(1 / r, (d - 1) / r).cdf).pvalue
+        return min(*gamma, *beta, unrelated(draws[:, ::d]))
 
     def epsilon(self, ratios, n: int):
         p = self.case.policy.params
         kappa = (p.exponent - 1) * p.d ** (2 / p.exponent - 2 / p.q)
-        far = np.linalg.norm(self.vectors(ratios), p.q, axis=2)
-        rho = kappa / 2 * (far**2).sum(axis=1).max()
+        rho = kappa / 2 * self.sizes(ratios, p.q).sum(axis=1).max()
         ends = sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], n * p.d) / (n * p.d)
-        low, high = (concentrated_epsilon(self.delta, rho * end) for end in ends)
-        return low * (1 - 1e-2), high * SLACK
-
-
-class Losses(NamedTuple):
-    """What every pair of records loses to independent draws."""
-
-    sizes: np.ndarray  # (pairs, draws)
-    error: float  # their relative standard error
-    chance: float  # p-value of the law of the draws
-
-
-class Laplace(Added):
-    """Independent Laplace draws."""
-
-    most = 8_000
-    sure = 6.0
-
-    def chance(self, draws, z) -> float:
-        """`law_chance` of draws of scale 1."""
-        return law_chance(draws / self.scale(draws), sps.laplace)
-
-    def scale(self, draws):
-        """(m,) mean sizes."""
-        return np.abs(draws).mean(axis=0)
-
-    def losses(self, several) -> Losses:
-        """The moves over the scales."""
-        noise, ratios = self.hidden(several)
-        return Losses(ratios, len(noise.draws) ** -0.5, noise.chance)
+        low = concentrated_epsilon(self.delta, rho * ends[0])
+        high = concentrated_epsilon(self.delta, rho * ends[1])
+        return 0.99 * low, high * SLACK
 
 
 class Wishart(Law):
-    """Matrices with the difference of two Wishart_d(d + 1, c I), fresh in every call."""
+    """Matrices with the difference of two Wishart_d(d + 1, c I), fresh in every call;
+    vectors beside them may have Laplace noise.  Losses add up at delta = 0."""
 
-    def losses(self, several) -> Losses:
+    def loss(self, seen) -> Loss:
         """Of density proportional to exp(-tr/(2c)) each, the difference loses at most
-        half the nuclear norm of the move over c."""
-        (seen,) = several
+        half the nuclear norm of the move over c.  `low` is of one pair of records, `high`
+        of the worst pair of each law; both are 6.5 standard errors wide."""
         if self.delta > 0.0:
             raise NotMeasured("Wishart noise is measured at delta = 0 alone")
-        sizes = []
+        vectors = 0.0
+        chances = []
+        if "laplace" in self.names:
+            ratios, noise = Laplace(self.case, ["laplace"]).hidden(seen)
+            vectors = ratios.sum(axis=1)
+            chances.append(noise.chance)
+        matrices = 0.0
+        error = 0.0
         for part in seen.parts:
-            moves = seen.moves(part.numbers)
-            if part.law != "wishart" or not moves.any():
-                continue
-            if part.call not in self.noise:
-                call = seen.base.calls[part.call]
-                n = int(np.clip(20_000 // seen.releases(), 2_000, 10_000))
-                drawn = record.fresh_draws(call, n, [9, part.call])[part.part]
-                self.noise[part.call] = wishart_noise(record.centred(drawn))
-            square = moves.reshape(len(moves), -1, *moves.shape[-2:])
-            nuclear = np.abs(np.linalg.eigvalsh(square)).sum(axis=-1)
-            noise = self.noise[part.call]
-            if noise.is_one_sided:  # it bounds nothing
-                return Losses(np.full((len(moves), 1), np.inf), 0.0, 1.0)
-            sizes.append(nuclear / (2 * noise.scale))
-        noise = list(self.noise.values())
-        return Losses(
-            sizes=np.hstack(sizes),
-            error=max(one.error for one in noise),
-            chance=min(one.chance for one in noise),
-        )
+            if part.law == "wishart":
+                if part.call not in self.noise:
+                    call = seen.base.calls[part.call]
+                    drawn = record.fresh_draws(call, 5_000, [9, part.call])[part.part]
+                    self.noise[part.call] = wishart_noise(record.centred(drawn))
+                noise = self.noise[part.call]
+                moves = seen.moves(part.numbers)
+                if noise.is_one_sided and moves.any():  # it bounds nothing
+                    return Loss(np.inf, np.inf)
+                nuclear = np.abs(np.linalg.eigvalsh(moves)).sum(axis=-1)
+                losses = nuclear.reshape(len(moves), -1) / (2 * noise.scale)
+                matrices += losses.sum(axis=1)
+                chances.append(noise.chance)
+                error = 6.5 * noise.error
+        low = np.max(vectors + matrices)
+        high = np.max(vectors) + np.max(matrices)
+        return Loss((1 - error) * low, (1 + error) * self.reach * high, min(chances))
 
 
 class WishartNoise(NamedTuple):
@@ -706,180 +679,138 @@ def wishart_noise(N: np.ndarray) -> WishartNoise:
     chi-squares with d + 1 degrees, whose variance is 4 (d + 1)."""
     n = len(N)
     d = N.shape[-1]
-    ways = np.vstack([np.eye(d)[:2], np.full(d, d**-0.5)])
-    z = np.einsum("ki,nbij,kj->nbk", ways, N.reshape(n, -1, d, d), ways)
+    N = N.reshape(n, -1, d, d)
+    z = N[:, :, 0, 0]
+    along = N.sum(axis=(2, 3)) / d
     scale = z.std(axis=0) / np.sqrt(4 * (d + 1))
     rng = np.random.default_rng(8)
     law = rng.chisquare(d + 1, 4 * n) - rng.chisquare(d + 1, 4 * n)
-    columns = (z / scale).reshape(n, -1).T
+    columns = np.hstack([z / scale, along / scale]).T
     chance = min(sps.ks_2samp(column, law).pvalue for column in columns)
     kurtosis = 3 + 12 / (2 * (d + 1))
     return WishartNoise(
-        scale=scale[:, 0],
+        scale=scale,
         error=np.sqrt((kurtosis - 1) / n) / 2,
         is_one_sided=bool(-4 * z.min() < z.max()),
-        chance=min(chance, unrelated(z[:, :, 0])),
+        chance=min(chance, unrelated(z)),
     )
 
 
-class Pure(Law):
-    """Losses to Laplace draws and to Wishart matrices: they add up at delta = 0; else
-    those to Laplace draws are composed exactly.
+# --- noisy choices
 
-    `low` is of one pair of records, `high` of the worst pair of each law; both are 6.5
-    standard errors wide.  At delta > 0 pairs with the largest sums of losses and of their
-    squares are looked at.
+
+class Choice(Law):
+    """The options with the largest gains, with noise, are shown; the record moves the
+    scores from which they are chosen.
+
+    "peeling": entries of large size, with fresh Laplace noise for every pick and for its
+    value, which is shown; "scores": the vertex +-e_j with the smallest product.
     """
 
-    def __init__(self, case, names):
-        super().__init__(case, names)
-        parts = {"laplace": Laplace, "wishart": Wishart}
-        self.laws = [parts[name](case, [name]) for name in sorted(names)]
-
-    def loss(self, several) -> Loss:
-        """Of all draws together."""
-        found = [law.losses(several) for law in self.laws]
-        if max(one.sizes.max() for one in found) == np.inf:
-            return Loss(np.inf, np.inf)
-        ends = [self.ends(found, 1)]
-        if self.delta > 0.0:
-            ends.append(self.ends(found, 2))
-        low, high = np.max(ends, axis=0)
-        return Loss(low, high, min(one.chance for one in found))
-
-    def ends(self, found, power: int):
-        """(low, high) for the pairs with the largest sums of losses to this power."""
-        totals = np.array([(one.sizes**power).sum(axis=1) for one in found])
-        pair = totals.sum(axis=0).argmax()
-        together = np.concatenate([one.sizes[pair] for one in found])
-        worst = [one.sizes[i] for one, i in zip(found, totals.argmax(axis=1), strict=True)]
-        apart = np.concatenate(worst)
-        errors = [one.error * np.linalg.norm(x) for one, x in zip(found, worst, strict=True)]
-        error = 6.5 * np.linalg.norm(errors) / apart.sum()
-        low = (1.0 - error) * together
-        high = (1.0 + error) * self.reach * apart
-        if self.delta == 0.0:
-            return low.sum(), high.sum()
-        return (
-            composed_epsilon(low, self.delta, laplace_distribution),
-            composed_epsilon(high, self.delta, laplace_distribution),
-        )
-
-
-class ScaleFound(NamedTuple):
-    """The scale of the noise of one call, by which entries are chosen."""
-
-    low: float
-    high: float
-    chance: float  # p-value of the law of the choices
-    picks: int = 1
-
-
-class Peeling(Law):
-    """Laplace noise of one scale, fresh for every pick and value that is shown."""
-
-    def loss(self, several) -> Loss:
+    def loss(self, seen) -> Loss:
         """Composed: a pick loses at most twice the move over the scale (Dwork and Roth
-        2014, Claim 3.9), a value the move over the scale."""
-        found = self.moved(several[0])
-        low = []
-        high = []
-        for far, noise in found:
-            low += [2 * far / noise.high, far / noise.high] * noise.picks
-            high += [2 * far / noise.low, far / noise.low] * noise.picks
-        return Loss(
-            composed_epsilon(low, self.delta, pure_distribution),
-            composed_epsilon(self.reach * np.array(high), self.delta, pure_distribution),
-            min(noise.chance for _, noise in found),
-        )
-
-    def of_call(self, call, n: int = 8000) -> ScaleFound:
-        """The scale is read off the values; the picks must then have the law of fresh
-        noise of that scale."""
-        names = [part.law for part in call.clean]
-        seen = dict(zip(names, record.fresh_draws(call, n, 5), strict=True))
-        picks = seen["picks"].astype(int)
-        s = picks.shape[1]
-        is_alone = (np.count_nonzero(seen["peeled"], axis=1) == s).all()  # but picks
-        z = np.take_along_axis(seen["peeled"] - seen["peeling"], picks, axis=1)
-        size = np.abs(z).mean()
-        # 2 sum|z|/scale is chi-square
-        low, high = 2 * z.size * size / sps.chi2.ppf([1 - ALARM / 2, ALARM / 2], 2 * z.size)
-        scores = np.zeros(seen["peeling"].shape[1])
-        scores[:2] = low, -low / 2
-        again = record.fresh_draws(call, n, 6, scores)[names.index("picks")]
-        wanted = picked(np.abs(scores) / size, s, n, np.random.default_rng(7))
-        chance = min(law_chance(z / size, sps.laplace), same_law(again, wanted))
-        return ScaleFound(low=low, high=high, chance=is_alone * chance, picks=s)
-
-
-def picked(scores: np.ndarray, s: int, n: int, rng) -> np.ndarray:
-    """(n, s): where the largest scores are, with fresh Laplace noise of scale 1 for every
-    pick."""
-    left = np.tile(scores, (n, 1))
-    picks = np.zeros((n, s), int)
-    for i in range(s):
-        picks[:, i] = (left + rng.laplace(size=left.shape)).argmax(axis=1)
-        left[np.arange(n), picks[:, i]] = -np.inf
-    return picks
-
-
-class Vertex(Law):
-    """Noisy choices of a vertex, by concentrated privacy."""
-
-    def loss(self, several) -> Loss:
-        """A choice loses at most range/scale, rho = loss^2/2; for Gumbel noise, which is
-        range-bounded, loss^2/8.  Unit vectors have a range of twice the move."""
-        found = self.moved(several[0])
-        share = 8 if self.name == "scores: gumbel" else 2
-        ends = []
-        for losses in (
-            np.array([2 * far / noise.high for far, noise in found]),
-            np.array([2 * far / noise.low for far, noise in found]),
-        ):
-            rho = (losses**2).sum() / share
-            ends.append(min(concentrated_epsilon(self.delta, rho), losses.sum()))
-        chance = min(noise.chance for _, noise in found)
-        return Loss(ends[0] * (1 - 1e-3), ends[1] * self.reach, chance)
-
-    def of_call(self, call, n: int = 20_000) -> ScaleFound:
-        """In units of the scores.  The largest of -<scores, v>, with noise, is chosen, at
-        v = -e_1, ..., -e_d, e_1, ..., e_d.  With scores (size, 0, ..., 0) that is -e_1
-        where size/scale exceeds a threshold of the noise, whose law is that of many
-        draws."""
-        d = call.clean[0].numbers.size
-        axis = np.eye(d)[0]
-        tilted = np.where(np.arange(d) == 0, 1.0, -0.7)
-
-        def chosen(scores, n, seed):
-            v = record.fresh_draws(call, n, seed, scores)[1]
-            return np.hstack([-v, v]).argmax(axis=1)
-
-        size = 1e-3
-        while (chosen(size * axis, 200, 5) == 0).sum() < 120:
-            size *= 2.0
-        z = vertex_noise(self.name, 400_000, d, np.random.default_rng(5))
-        others = np.delete(z, [0, d], axis=1).max(axis=1, initial=-np.inf)
-        threshold = np.maximum(others - z[:, 0], (z[:, d] - z[:, 0]) / 2)
-        hits = int((chosen(size * axis, n, 6) == 0).sum())
-        shares = [hits / n, lower_end(hits, n, ALARM / 2), upper_end(hits, n, ALARM / 2)]
-        scale, high, low = size / np.quantile(threshold, shares)
+        2014, Claim 3.9), as much as half of it with Gumbel noise, which is range-bounded;
+        a value the move over the scale."""
+        lows = []
+        highs = []
         chance = 1.0
-        for scores in (axis, tilted):
-            noisy = np.concatenate([scores, -scores]) * size / scale + z[:n]
-            again = chosen(size * scores, n, 7)[:, None]
-            chance = min(chance, same_law(again, noisy.argmax(axis=1)[:, None]))
-        return ScaleFound(low=low, high=high, chance=chance)
+        for part in seen.parts:
+            far = np.abs(seen.moves(part.numbers)).max()
+            if part.law in CHOSEN or far == 0.0:
+                continue
+            if part.call not in self.noise:
+                self.noise[part.call] = self.of_call(seen.base.calls[part.call])
+            noise = self.noise[part.call]
+            each = [2.0]
+            if part.law == "scores: gumbel":
+                each = [1.0]
+            elif part.law == "peeling":
+                each = [2.0, 1.0] * noise.picks
+            lows += [share * far / noise.high for share in each]
+            highs += [share * far / noise.low * self.reach for share in each]
+            chance = min(chance, noise.chance)
+        low = composed_epsilon(lows, self.delta, pure_distribution)
+        high = composed_epsilon(highs, self.delta, pure_distribution)
+        return Loss(low, high, chance)
+
+    def of_call(self, call, n: int = 8_000):
+        """`ChoiceNoise`: of scores large + size and large, and noise of scale 1, the
+        first is chosen with the chance that a difference of two draws is below
+        size/scale; so it is for every pick that is left."""
+        law = DIFFERENCES[call.clean[0].law]
+        size = 1e-3
+        while (chosen(call, [size], 200)[:, 0] == 0).sum() < 150:
+            size *= 2.0
+        share = share_of(chosen(call, [size], n)[:, 0] == 0)
+        low, high = size / law.ppf(share[::-1])
+        tests = []
+        for more in (2 * size, 4 * size):
+            tests.append((more, chosen(call, [more], n)[:, 0] == 0))
+        picks = chosen(call, [size, 0.0], n)
+        if picks.shape[1] > 1:
+            tests.append((size, picks[picks[:, 0] == 1, 1] == 0))
+        fits = call.clean[0].law != "peeling" or values_fit(call, low, high)
+        for more, hits in tests:
+            least, most = share_of(hits)
+            fits = fits and least <= law.cdf(more / low) and most >= law.cdf(more / high)
+        return ChoiceNoise(low, high, picks.shape[1], float(fits))
 
 
-def vertex_noise(law: str, n: int, d: int, rng) -> np.ndarray:
-    """(n, 2 d): noise of scale 1 on the scores of all vertices."""
-    if law == "scores: coordinates":  # one draw for both signs
-        z = rng.laplace(size=(n, d))
-        return np.hstack([z, -z])
-    if law == "scores: gumbel":
-        return rng.gumbel(size=(n, 2 * d))
-    return rng.laplace(size=(n, 2 * d))
+class ChoiceNoise(NamedTuple):
+    """Noise by which one call chooses."""
+
+    low: float  # of its scale
+    high: float
+    picks: int
+    chance: float  # 1 if the law fits, 0 if not
+
+
+class LaplaceDifference(sps.rv_continuous):
+    """Of two Laplace draws of scale 1."""
+
+    def _cdf(self, x):
+        tail = np.exp(-np.abs(x)) * (2.0 + np.abs(x)) / 4.0
+        return np.where(x > 0.0, 1.0 - tail, tail)
+
+
+DIFFERENCES = {
+    "peeling": LaplaceDifference(),
+    "scores: laplace": LaplaceDifference(),
+    "scores: coordinates": LaplaceDifference(),
+    "scores: gumbel": sps.logistic,
+}
+
+
+def share_of(hits) -> np.ndarray:
+    """(low, high) of the chance of these hits."""
+    counts = hits.sum()
+    n = len(hits)
+    return np.array([lower_end(counts, n, ALARM), upper_end(counts, n, ALARM)])
+
+
+def chosen(call, leads, n: int) -> np.ndarray:
+    """(n, picks): the entries, or vertices -e_1, ..., -e_d, e_1, ..., e_d, that a call
+    chooses by scores of which one more than `leads` is large, by these leads."""
+    scores = np.zeros(call.clean[0].numbers.size)
+    scores[: len(leads) + 1] = 100.0 * leads[0]
+    scores[: len(leads)] += leads
+    parts = record.fresh_draws(call, n, [5, len(leads)], scores)
+    if call.clean[-1].law == "vertex":
+        return np.hstack([-parts[-1], parts[-1]]).argmax(axis=1)[:, None]
+    return parts[-1].astype(int)
+
+
+def values_fit(call, low: float, high: float) -> bool:
+    """Whether peeling shows values of its picks alone, with the noise of the picks."""
+    scores, values, picks = record.fresh_draws(call, 8_000, 5)
+    picks = picks.astype(int)
+    z = np.take_along_axis(values - scores, picks, axis=1)
+    scale = np.abs(z).mean()
+    fits = law_chance(z / scale, sps.laplace) > ALARM
+    return fits and low < scale < high and np.count_nonzero(values) <= picks.size
+
+
+# --- few values
 
 
 class Values(Law):
@@ -887,24 +818,28 @@ class Values(Law):
     exponential mechanism): the log ratios of their counted chances add up over the
     calls."""
 
-    def loss(self, several) -> Loss:
-        """Pair and values are chosen by other draws than those that are counted."""
-        (seen,) = several
+    def loss(self, seen) -> Loss:
+        """Of the pair of records that few draws choose; others are counted."""
         if self.delta > 0.0:
             raise NotMeasured("few values are measured at delta = 0 alone")
         if not self.noise:
             need_fresh(self.case)
-            self.noise["fresh"] = True
-        logs = [np.log(tallied(part.numbers) + 0.5) for part in seen.parts]
-        far = sum(np.abs(seen.moves(one)).max(axis=1) for one in logs)
+            self.noise["is fresh"] = True
+        far = 0.0
+        for part in seen.parts:
+            logs = np.log(tallied(part.numbers) + 0.5)
+            far += np.abs(seen.moves(logs)).max(axis=1)
         one, other = seen.candidates.pairs[far.argmax()]
-        losses = np.zeros((2, 2))
-        for part, chances in zip(seen.parts, logs, strict=True):
-            if np.ptp(chances, axis=0).any():
+        forth = np.zeros(2)
+        back = np.zeros(2)
+        for part in seen.parts:
+            if seen.moves(part.numbers).any():
                 a = seen.runs[one].calls[part.call]
                 b = seen.runs[other].calls[part.call]
-                losses += both_ways(a, b)
-        low, high = losses.max(axis=0)
+                counts = counted_values(a, b)
+                forth += log_ratio(counts)
+                back += log_ratio(counts[::-1])
+        low, high = np.maximum(forth, back)
         return Loss(low, self.reach * high)
 
 
@@ -925,33 +860,30 @@ def need_fresh(case) -> None:
 
 
 def tallied(draws: np.ndarray) -> np.ndarray:
-    """(..., values): how often each value came, of draws (..., n, numbers)."""
+    """(groups, values): how often each value came, of draws (groups, n, numbers)."""
     rows = draws.reshape(-1, draws.shape[-1])
     kinds, which = np.unique(rows, axis=0, return_inverse=True)
     if len(kinds) > 100:
         raise NotMeasured(f"a law of few values must have at most 100; got {len(kinds)}")
-    which = which.reshape(-1, draws.shape[-2])
-    counts = [np.bincount(row, minlength=len(kinds)) for row in which]
-    return np.reshape(counts, (*draws.shape[:-2], len(kinds)))
+    groups = which.reshape(len(draws), -1)
+    return np.array([np.bincount(row, minlength=len(kinds)) for row in groups])
 
 
-def both_ways(one, other, n: int = 20_000) -> np.ndarray:
-    """((low, high) of the loss of one call against the other, the same of the other
-    against it), from n draws of each; another n / 4 choose the value that is counted."""
-    drawn = [
-        record.fresh_rows(call, n + n // 4, [17, i]) for i, call in enumerate((one, other))
-    ]
-    counts = tallied(np.reshape(drawn, (2, 5, n // 4, -1)))
-    pilot = counts[:, 0]
-    rest = counts[:, 1:].sum(axis=1)
-    low = lower_end(rest, n, ALARM / 4)
-    high = upper_end(rest, n, ALARM / 4)
-    sure = lower_end(pilot, n // 4, 0.01) / upper_end(pilot[::-1], n // 4, 0.01)
-    ends = []
-    for p, q in ((0, 1), (1, 0)):
-        v = sure[p].argmax()  # the ratio that is surely large
-        with np.errstate(divide="ignore"):
-            ends.append([np.log(low[p, v] / high[q, v]), np.log(high[p, v] / low[q, v])])
+def counted_values(one, other, n: int = 20_000) -> np.ndarray:
+    """(2, values): how often two calls show each value, in n draws."""
+    rows = [record.fresh_rows(one, n, [17, 0]), record.fresh_rows(other, n, [17, 1])]
+    return tallied(np.array(rows))
+
+
+def log_ratio(counts) -> np.ndarray:
+    """(low, high) of the largest log ratio of the first call's chances to the second's;
+    (0, 0) where it is negative."""
+    n = counts[0].sum()
+    tail = ALARM / counts.size
+    low = lower_end(counts, n, tail)
+    high = upper_end(counts, n, tail)
+    with np.errstate(divide="ignore"):
+        ends = [np.log(low[0] / high[1]).max(), np.log(high[0] / low[1]).max()]
     return np.maximum(ends, 0.0)
 
 
@@ -959,14 +891,14 @@ LAWS = {  # names of the laws of all numbers that are let out
     frozenset({"gaussian"}): Gaussian,
     frozenset({"counts"}): Counts,
     frozenset({"sampled"}): Sampled,
-    frozenset({"laplace"}): Pure,
-    frozenset({"wishart"}): Pure,
-    frozenset({"laplace", "wishart"}): Pure,
+    frozenset({"laplace"}): Laplace,
+    frozenset({"wishart"}): Wishart,
+    frozenset({"laplace", "wishart"}): Wishart,
     frozenset({"generalized"}): Generalized,
     frozenset({"prefix"}): Generalized,
-    frozenset({"peeling", "peeled", "picks"}): Peeling,
-    frozenset({"scores: laplace", "vertex"}): Vertex,
-    frozenset({"scores: coordinates", "vertex"}): Vertex,
-    frozenset({"scores: gumbel", "vertex"}): Vertex,
+    frozenset({"peeling", "peeled", "picks"}): Choice,
+    frozenset({"scores: laplace", "vertex"}): Choice,
+    frozenset({"scores: coordinates", "vertex"}): Choice,
+    frozenset({"scores: gumbel", "vertex"}): Choice,
     frozenset({VALUES}): Values,
 }

@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
@@ -38,9 +39,7 @@ DRAWN = {  # methods that noise is drawn by: the law where only these are met
     "laplace": {"laplace", "standard_exponential", "exponential"},
     "counts": {"binomial"},
 }
-LIBRARIES = [
-    Path(sysconfig.get_path(key)) for key in ("stdlib", "platstdlib", "purelib")
-]
+LIBRARIES = [Path(sysconfig.get_path(key)) for key in ("stdlib", "platstdlib", "purelib")]
 
 
 class Leak(Exception):
@@ -75,18 +74,6 @@ class ExtremeRng(np.random.Generator):
         return size_factor * super().standard_exponential(*size)
 
 
-class RecordingRng:
-    """A generator that notes the methods by which numbers were drawn."""
-
-    def __init__(self, seed: int = 0):
-        self.rng = np.random.default_rng(seed)
-        self.methods = set()
-
-    def __getattr__(self, name):
-        self.methods.add(name)
-        return getattr(self.rng, name)
-
-
 def law_of(methods: set[str]) -> str:
     """The law of noise that draws by these methods have; `Unfit` if none is known."""
     for law, known in DRAWN.items():
@@ -98,7 +85,7 @@ def law_of(methods: set[str]) -> str:
 
 def is_generator(a) -> bool:
     """Whether numbers can be drawn from it."""
-    return isinstance(a, np.random.Generator | RecordingRng)
+    return isinstance(a, np.random.Generator)
 
 
 # --- interpreted copies
@@ -267,7 +254,9 @@ class Call(NamedTuple):
 
     kernel: Any
     read: Any
-    live: tuple  # its arguments as handed over, not copied; () where a script was followed
+    live: (
+        tuple  # its arguments as handed over, not copied; () where a script was followed
+    )
     # as they were before the call, generator included; of a follower only for `VALUES`
     args: tuple
     clean: list  # `Part`s with the same noise in every call; of `VALUES` `MANY` draws
@@ -277,26 +266,15 @@ class Call(NamedTuple):
     round: int = 0  # counted from 0
 
 
-class Mark(NamedTuple):
-    """Where a run was before a round: its state, and how much had been noted."""
-
-    round: int
-    state: tuple
-    calls: int
-    asked: int
-    public: int
-
-
 class Run(NamedTuple):
     """What was played."""
 
     state: tuple  # the first one, whose arrays were overwritten
     calls: list
-    asked: list  # calls while the others asked
     arms: list  # [(arm of the user who is served, *arms of the others who ask)]
     public: list  # `Field`s that others see, of every round
-    changed: list = ()  # arrays that recorded kernels changed
-    mark: Mark | None = None
+    changed: list  # arrays that recorded kernels changed
+    before: Any = None  # the `Run` up to a round, from the state that it had there
 
 
 class Wish(int):
@@ -403,38 +381,37 @@ class Recorder:
         Every round, advice and update get streams of their own, so that runs with
         different records share all draws that no recorded kernel makes.
         """
-        case = self.case
         policy = self.policy
+        private = self.case.private_fields
+        s = begin(self.case, np.random.default_rng(seed), policy)
+        start = 0
+        run = Run(state=s, calls=[], arms=[], public=[], changed=[])
+        if script is not None and script.before is not None:
+            before = script.before
+            start = len(before.arms)
+            s = copied(before.state)
+            run.calls.extend(before.calls)
+            run.arms.extend(before.arms)
+            run.public.extend(before.public)
         self.script = script
-        self.asking = False
+        self.run = run
         self.round = 0
-        s = begin(case, np.random.default_rng(seed), policy)
-        self.run = run = Run(state=s, calls=[], asked=[], arms=[], public=[], changed=[])
         if isinstance(policy, Optimiser):
             self._learn(s, records, seed)
             records = ()
-        start = 0
-        if script is not None and script.mark is not None:
-            start = script.mark.round
-            s = copied(script.mark.state)
-            run.calls.extend(script.calls[: script.mark.calls])
-            run.asked.extend(script.asked[: script.mark.asked])
-            run.arms.extend(script.arms[:start])
-            run.public.extend(script.public[: script.mark.public])
         for t in range(start, len(records)):
             if t == mark and script is None:
-                before = Mark(
-                    round=t,
+                before = run._replace(
                     state=copied(s),
-                    calls=len(run.calls),
-                    asked=len(run.asked),
-                    public=len(run.public),
+                    calls=list(run.calls),
+                    arms=list(run.arms),
+                    public=list(run.public),
                 )
-                run = run._replace(mark=before)
+                run = run._replace(before=before)
             self.round = t
             self._play_round(s, records[t], seed)
-            run.public.extend(public(s, case.private_fields))
-        run.public.extend(public(s, case.private_fields))
+            run.public.extend(public(s, private))
+        run.public.extend(public(s, private))
         return run
 
     def _play_round(self, s, record, seed):
@@ -442,8 +419,13 @@ class Recorder:
         policy = self.policy
         t = self.round
         X = offered(policy, record)
-        arm = int(policy.select(policy.params, s, X, np.random.default_rng([seed, t, 0])))
-        self.run.arms.append((arm, *self._others(s, X.shape, [seed, t, 2])))
+        rng = np.random.default_rng([seed, t, 0])
+        released = len(self.run.calls)
+        arm = int(policy.select(policy.params, s, X, rng))
+        told = [arm]
+        if len(self.run.calls) == released:  # else advice is a release itself
+            told += self._others(s, X.shape, [seed, t, 2])
+        self.run.arms.append(tuple(told))
         if record is None:
             return
         if not follows(self.case) or isinstance(record[0], Played):
@@ -458,12 +440,10 @@ class Recorder:
         rng = np.random.default_rng(seed)
         n = OTHERS if self.case.rounds <= LONG else 1
         arms = []
-        self.asking = True
         for X in rng.uniform(-0.7, 0.7, (n, *shape)):
             if one_context(policy):
                 X[1:] = X[0]
             arms.append(int(policy.select(policy.params, copied(s), X, rng)))
-        self.asking = False
         return arms
 
     def _learn(self, s, records, seed) -> None:
@@ -482,15 +462,13 @@ class Recorder:
 
     def _call(self, kernel, read, *args):
         """The call of a recorded kernel, which is noted."""
-        log = self.run.asked if self.asking else self.run.calls
+        log = self.run.calls
         clean = self._numbers(kernel, read, args)
         is_added = {part.law for part in clean} <= ADDED
         noise = []
         if is_added:
             noisy = self._released(kernel, read, args, np.random.default_rng(11))
-            noise = [
-                a.numbers - b.numbers for a, b in zip(noisy, clean, strict=True)
-            ]
+            noise = [a.numbers - b.numbers for a, b in zip(noisy, clean, strict=True)]
         is_first = self.script is None
         before = copied(args) if is_first or self.laws[kernel] == VALUES else ()
         result = self.copies.plain(kernel)(*args)
@@ -503,10 +481,9 @@ class Recorder:
                 a for a, b in zip(places, contents, strict=True) if not same(a, b)
             )
         else:
-            script = self.script.asked if self.asking else self.script.calls
-            if len(log) >= len(script):
+            if len(log) >= len(self.script.calls):
                 raise Leak("the number of releases depends on a record")
-            first = script[len(log)]
+            first = self.script.calls[len(log)]
             _need_same_noise(kernel, clean, noise, first.noise)
             shown = first.shown
             if not is_added or any(np.array_equal(result, a) for _, a in parts):
@@ -539,12 +516,14 @@ class Recorder:
         """The same with the same noise in every call, of `VALUES` many draws; where no
         law is declared it is that of the kernel's draws."""
         if kernel not in self.laws:
-            rng = RecordingRng()
-            declared = [part.law for part in self._released(kernel, read, args, rng)]
+            rng = np.random.default_rng(0)
+            noting = Mock(spec=rng, wraps=rng)  # which methods draw the noise
+            declared = [part.law for part in self._released(kernel, read, args, noting)]
             self.laws[kernel] = declared[0]
             if None in declared:
                 self.guessed.add(uncompiled(kernel).__name__)
-                self.laws[kernel] = law_of(rng.methods) if self.guesses else "unknown"
+                methods = {name for name, _, _ in noting.method_calls}
+                self.laws[kernel] = law_of(methods) if self.guesses else "unknown"
         law = self.laws[kernel]
         if law != VALUES:
             clean = self._released(kernel, read, args, np.random.default_rng(12))
@@ -587,11 +566,16 @@ def _let_out(parts, places, before) -> dict[int, np.ndarray]:
 # --- recorded calls, made once more with other noise
 
 
+def contents(call):
+    """[(argument, what it held before the call)] of its arrays."""
+    return zip(arrays(call.live), arrays(call.args), strict=True)
+
+
 def contents_before(calls):
-    """[(array, what it held before the first of these calls that takes it)]."""
+    """The same before the first of these calls that takes an array."""
     found = {}
     for call in calls:
-        for a, content in zip(arrays(call.live), arrays(call.args), strict=True):
+        for a, content in contents(call):
             # views are made anew
             place = a.__array_interface__["data"][0], a.shape, a.strides
             found.setdefault(place, (a, content))
@@ -599,12 +583,12 @@ def contents_before(calls):
 
 
 def contents_held(call, changed):
-    """[(array, what it held)] of those arguments that no recorded kernel changes."""
-    return [
-        (a, content)
-        for a, content in zip(arrays(call.live), arrays(call.args), strict=True)
-        if not any(np.may_share_memory(a, other) for other in changed)
-    ]
+    """The same of those arguments that no recorded kernel changes."""
+    held = []
+    for a, content in contents(call):
+        if not any(np.may_share_memory(a, other) for other in changed):
+            held.append((a, content))
+    return held
 
 
 def replayed(calls, first, held, rng):

@@ -116,21 +116,13 @@ def with_rewards(contexts, rewards) -> np.ndarray:
     return np.array([(*x, r) for x in contexts for r in rewards])
 
 
-def near_records(d: int) -> np.ndarray:
-    """(n, d + 1) records (x, r) inside the unit ball and [-1, 1]."""
-    ways = directions(d)
-    return np.vstack(
-        [with_rewards(ways, (-1.0, 0.0, 1.0)), with_rewards(ways / 2, (1.0,))]
-    )
-
-
 def far_records(d: int, size: float) -> np.ndarray:
-    """The same so many times too large; of some the reward alone."""
-    ways = directions(d)
-    coarse = with_rewards(ways[:: 3 if d == 2 else 1], (-1.0, 1.0))
-    paid = coarse[:8].copy()
-    paid[:, d] *= size
-    return np.vstack([size * coarse, paid])
+    """(n, d + 1) records (x, r) so many times too large; of some the reward alone."""
+    ways = directions(d)[::3]
+    rewards = (-size, size)
+    return np.vstack(
+        [with_rewards(size * ways, rewards), with_rewards(ways[:4], rewards)]
+    )
 
 
 def corners_of(universe, d: int) -> np.ndarray:
@@ -154,15 +146,15 @@ def inside(world, x, size: float = 1.0) -> np.ndarray:
     return size * radius * x / max(np.linalg.norm(x, world.norm), 1e-9)
 
 
-def candidates(case, context=None) -> Candidates:
+def candidates(case, context=None, more=()) -> Candidates:
     """`Candidates` by the relation of the case's guarantee; context: the public one,
-    where rewards alone are private."""
+    where rewards alone are private; more: (n, d + 1) further records."""
     relation = case.policy.guarantee.neighbours
     if relation not in RELATIONS:
         raise NotMeasured(f"neighbours must be one of {RELATIONS}; got {relation!r}")
     d = dimension(case.policy)
     world = universe(case.policy)
-    near = near_records(d)
+    near = corners_of(Universe(), d)
     if d > world.offset:
         near = np.vstack([near, corners_of(world, d)])
     if case.records is not None:
@@ -176,6 +168,7 @@ def candidates(case, context=None) -> Candidates:
         billion = billion[:4]
     elif case.rounds * len(near) > MOST:
         near = spread(near, MOST // case.rounds)
+    near = np.vstack([near, *more])
     groups = [near, thousand, billion]
     if relation == REPLACE_REWARD:
         groups = [with_rewards([context], np.unique(rows[:, d])) for rows in groups]
@@ -278,25 +271,24 @@ def see(case, position, seed: int = 1, tries: int = 0, guesses: bool = True) -> 
     """
     at = position.at
     recorder = Recorder(case, guesses)
-    found = candidates(case, position.context)
-    records = found.records
     fixed = filler(case)
     if position.context is not None:
-        fixed[at] = records[0]
+        fixed[at] = (0, position.context, 1.0)
     base = recorder.play(fixed, seed=seed, mark=at)
-    if records[-1] is None:
-        records[-1] = no_record(case, recorder, fixed, base, at, seed)
 
     def follow(record):
         run = recorder.play(replaced(fixed, at, record), seed=seed, script=base)
         compare(run, base, at)
         return run
 
-    runs = [follow(record) for record in records]
+    more = []
     if tries and position.context is None and has_contexts(case.policy):
-        for record, run in searched(case, follow, runs, tries):
-            found = joined(found, record, case.policy.guarantee.neighbours)
-            runs.append(run)
+        more = searched(case, follow, numbers_of(base), tries)
+    found = candidates(case, position.context, more)
+    records = found.records
+    if records[-1] is None:
+        records[-1] = no_record(case, recorder, fixed, base, at, seed)
+    runs = [follow(record) for record in records]
     parts = []
     for i, call in enumerate(base.calls):
         for j, part in enumerate(call.clean):
@@ -322,21 +314,6 @@ def no_record(case, recorder, fixed, base, at: int, seed: int):
         if (np.abs(z.mean(axis=0)) > 0.16 * z.std(axis=0)).any():
             raise NotMeasured("without a record there is another number of releases")
     return zeros
-
-
-def joined(found: Candidates, record, relation: str) -> Candidates:
-    """The candidates and one more, which is near; beside no record alone where one is
-    added or removed."""
-    n = len(found.records)
-    partners = np.arange(n)
-    if relation == ADD_OR_REMOVE:
-        partners = found.pairs[:1, 1]
-    pairs = np.column_stack([np.full(len(partners), n), partners])
-    return Candidates(
-        records=[*found.records, record],
-        outside=np.append(found.outside, 0),
-        pairs=np.vstack([found.pairs, pairs]),
-    )
 
 
 def compare(run, base, at: int) -> None:
@@ -401,20 +378,17 @@ def numbers_of(run) -> np.ndarray:
 class Try(NamedTuple):
     """A record that the search has tried."""
 
-    far: float  # from the farthest of the other candidates
-    record: tuple
-    run: Run
+    far: float  # from what is released of the filler
+    context: np.ndarray
+    reward: float
 
 
-def searched(case, follow, runs, tries: int):
-    """[(record, run)] of those, of so many at random and near the best, that move what is
-    released furthest from the other candidates: a search without gradients."""
+def searched(case, follow, usual, tries: int):
+    """Rows (x, r) of those, of so many at random and near the best, that move what is
+    released furthest from the usual: a search without gradients."""
     rng = np.random.default_rng(19)
-    world = universe(case.policy)._replace(norm=2.0)
-    if getattr(case.policy, "universe", None):
-        world = case.policy.universe
+    world = universe(case.policy)
     d = dimension(case.policy)
-    others = np.array([numbers_of(run) for run in runs])
     best = []
     for i in range(tries):
         if i < tries // 2 or not best:
@@ -422,15 +396,15 @@ def searched(case, follow, runs, tries: int):
             x = inside(world, rng.standard_normal(d), size)
             r = extreme_rewards(world)[rng.integers(2)]
         else:
-            _, x, r = best[i % len(best)].record
+            old = best[i % len(best)]
             step = 0.3 * 0.5 ** (8.0 * i / tries - 4.0)
-            x = inside(world, x + step * rng.standard_normal(d))
-        record = (i % 2, x, r)
-        run = follow(record)
-        far = np.linalg.norm(others - numbers_of(run), axis=1).max()
-        best.append(Try(far=far, record=record, run=run))
+            x = inside(world, old.context + step * rng.standard_normal(d))
+            r = old.reward
+        run = follow((i % 2, x, r))
+        far = np.linalg.norm(numbers_of(run) - usual)
+        best.append(Try(far=far, context=x, reward=r))
         best = sorted(best, key=lambda one: -one.far)[:BEST]
-    return [(one.record, one.run) for one in best]
+    return [(*one.context, one.reward) for one in best]
 
 
 def farthest(case, position):
@@ -441,7 +415,7 @@ def farthest(case, position):
     size = np.where((found.outside[found.pairs] < 2).all(axis=1), seen.distances(), -1.0)
     fixed = filler(case)
     if position.context is not None:
-        fixed[position.at] = found.records[0]
+        fixed[position.at] = (0, position.context, 1.0)
     one, other = found.pairs[size.argmax()]
     return (
         replaced(fixed, position.at, found.records[one]),
