@@ -212,7 +212,8 @@ def test_noise_of_another_law_than_the_declared_one_is_a_leak():
 def test_losses_of_the_parts_of_a_message_add_up():
     """Vector and matrix have half of the budget each; no pair of records attains both."""
     found = laws.measure(ssp.audit_instances()[0])
-    assert found.low < 0.95 < 1.0 <= found.high
+    # of the best pair 0.88, less 9 per cent of errors; half of it, or both worst: 0.91
+    assert 0.7 < found.low < 0.85 < 1.0 <= found.high
 
 
 class Clamped(NamedTuple):
