@@ -12,7 +12,7 @@ from companion import optimisers, policies
 from companion.core import Optimiser
 from evidence.attacks.audit import instances
 from evidence.attacks.table import known
-from evidence.measure.noise_laws import measure, verdict
+from evidence.measure.compose import measure, verdict
 
 MADE = {n: t.example(n) for t in (policies, optimisers) for n in t.TABLE}
 FACTORIES = {n: t.factory(n) for t in (policies, optimisers) for n in t.TABLE}

@@ -25,7 +25,7 @@ from companion.core import Universe
 from companion.stats import at_least
 from evidence.attacks import audit
 from evidence.judge.checks import stream_for
-from evidence.measure.neighbours import corners_of
+from evidence.measure.replay import corners_of
 
 # of every bound: a promise that holds is refuted with this chance less than 1
 LEVEL = 0.999

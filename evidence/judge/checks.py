@@ -16,7 +16,7 @@ import numpy as np
 from companion import contract
 from companion.accounting.privacy import NO_PRIVACY, RELATIONS
 from evidence.judge.load import said
-from evidence.measure.recording import Interpreter, arrays, leaves, need_fields
+from evidence.measure.record import Interpreter, arrays, leaves, need_fields
 
 CUTS = (1, 2, 7, 128, 256, 399)
 ROWS = (4, 1, 2, 7, 1000)

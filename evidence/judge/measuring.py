@@ -16,9 +16,8 @@ from companion.accounting.privacy import ADD_OR_REMOVE
 from companion.contract import horizon
 from evidence.attacks.audit import AuditInstance, readers
 from evidence.judge.checks import run, stream_for
-from evidence.measure.neighbours import filler
-from evidence.measure.noise_laws import ALARM, measure, verdict, without_law
-from evidence.measure.recording import (
+from evidence.measure.compose import ALARM, measure, verdict, without_law
+from evidence.measure.record import (
     VALUES,
     Leak,
     NotMeasured,
@@ -28,6 +27,7 @@ from evidence.measure.recording import (
     fresh_draws,
     fresh_rows,
 )
+from evidence.measure.replay import filler
 
 # quick: (d, epsilon) that are measured, too; the arena plays up to 8
 OTHER = {True: ((5, 8.0),), False: ((5, 8.0), (2, 0.5))}

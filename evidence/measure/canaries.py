@@ -34,7 +34,7 @@ from companion.validate import (
     need_int,
     need_probability,
 )
-from evidence.attacks.audit import playing, runs_of
+from evidence.attacks.audit import runs_of
 
 # outputs of each input by which an auditor finds the middle of the scores, beforehand
 PILOT = 400
@@ -172,45 +172,31 @@ def single(attack, canaries: int, rng: np.random.Generator):
     return np.where(coins == 1, right, wrong) - middle, coins
 
 
-def stream(policy, gap: int, direction, records, rng: np.random.Generator):
-    """Rounds (X (T, 2, d), R (T, 2)) and coins: every gap-th user, from the first on, is
-    a canary with the first of two records (x, r) for coin 1; the others have the contexts
-    +-direction and no reward."""
+def nodes(policy, gap: int, records, move, rng: np.random.Generator):
+    """Tree releases: every gap-th user, from the first on, is a canary with the first of
+    two records (x, r) for coin 1; the others send nothing.  Seen is the sum of <move,
+    node> over the nodes that hold one canary and nobody else's record, which are
+    differences of released sums.  policy: a JDP-LinUCB; gap: a power of two."""
     T = policy.params.T
     d = policy.params.d
     coins = rng.integers(0, 2, T // gap)
     X = np.zeros((T, 2, d))
     R = np.zeros((T, 2))
-    X[:, 0], X[:, 1] = direction, -np.asarray(direction)
     for i, coin in enumerate(coins):
-        X[i * gap], R[i * gap] = records[1 - coin]
-    return X, R, coins
-
-
-def nodes(policy, gap: int, records, move, rng: np.random.Generator):
-    """Tree releases: the sum of <move, node> over the nodes that hold one canary and
-    nobody else's record, which are differences of released sums.  policy: a JDP-LinUCB;
-    gap: a power of two."""
-    X, R, coins = stream(policy, gap, np.zeros(policy.params.d), records, rng)
+        x, r = records[1 - coin]
+        X[i * gap] = x
+        R[i * gap] = r
     play = runs_of(policy, lambda s: s.release)
-    _, (released,) = play((X, R), rng, 1, np.arange(1, len(X) + 1))
+    _, (released,) = play((X, R), rng, 1, np.arange(1, T + 1))
     released = np.concatenate([np.zeros((1, len(move))), released])
-    ends = np.arange(len(coins))[:, None] * gap + (1 << np.arange(tree_levels(gap) - 1))
+    starts = np.arange(len(coins))[:, None] * gap
+    ends = starts + (1 << np.arange(tree_levels(gap) - 1))
     sums = (released[ends] - released[ends - (ends & -ends)]) @ move
-    both = np.empty((2, len(move)))
+    both = np.zeros((2, len(move)))
     for row, (x, r) in zip(both, records, strict=True):
         pack_statistics(x, r, row)
-    return (sums - both.mean(axis=0) @ move).sum(axis=1), coins
-
-
-def actions(policy, gap: int, rng: np.random.Generator):
-    """Arms of others: how often users are told e_1 rather than -e_1 between a canary with
-    e_1 and reward +-1 and the next, less the same before it."""
-    first = np.eye(policy.params.d)[0]
-    X, R, coins = stream(policy, gap, first, ((first, 1.0), (first, -1.0)), rng)
-    (arms,) = playing(policy)((X, R), rng, 1)
-    told = (arms == 0).reshape(len(coins), gap)[:, 1:].mean(axis=1)
-    return np.diff(told, prepend=0.5), coins
+    middle = both.mean(axis=0) @ move
+    return (sums - middle).sum(axis=1), coins
 
 
 def rates(

@@ -15,18 +15,14 @@ import numpy as np
 import pandas as pd
 
 from companion import optimisers, policies
-from companion.accounting import privacy
 from companion.kernels import mechanisms
 from companion.kernels.geometry import admit
 from evidence.attacks.audit import along, attacked
 from evidence.attacks.table import known
 from evidence.claims import plots
-from evidence.measure.recording import Interpreter
+from evidence.measure.record import Interpreter
 
 CALIBRATIONS = "corrected", "paper"
-# what is seen through normal noise, if it is a sum
-NORMAL = "message", "batch", "releases"
-DRAWS = 100_000  # outputs of each input by which moves and noise are measured
 SCALES = {
     "sigma",
     "sigma_first",
@@ -86,21 +82,6 @@ def said(algorithm) -> str:
     return CALIBRATIONS[algorithm.guarantee.claimed is not None]
 
 
-def measured(attack, delta: float, draws: int, seed: int) -> float:
-    """epsilon at delta of this pair from its measured moves over the measured noise,
-    which has to be normal: only sums with Gaussian or binomial noise have one, all others
-    NaN."""
-    if not isinstance(attack.statistic, along) or attack.sees not in NORMAL:
-        return np.nan
-    rngs = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
-    a, b = (
-        attack.statistic(attack.mechanism(data, rng, draws))
-        for data, rng in zip((attack.a, attack.b), rngs, strict=True)
-    )
-    scale = np.sqrt(0.5 * (a.var() + b.var())) / np.abs(a.mean() - b.mean())
-    return privacy.gaussian_epsilon(delta, scale)
-
-
 def trials_for(attack, trials: int) -> int:
     """Trials of one attack: fewer where each plays a whole run."""
     return trials // SLOW if attack.runs else trials
@@ -112,7 +93,6 @@ def row(target: Target, attack, trials: int, seed: int, level: float):
     n = trials_for(attack, trials)
     # by the source, where it differs
     claimed = g.epsilon if g.claimed is None else g.claimed[0]
-    sharp = measured(attack, g.delta, trials_for(attack, DRAWS), seed)
     found = attacked(attack, delta=g.delta, trials=n, seed=seed, level=level)
     return {
         "algorithm": target.algorithm.name,
@@ -121,7 +101,6 @@ def row(target: Target, attack, trials: int, seed: int, level: float):
         "claimed": claimed,
         "proved": g.epsilon,
         "delta": g.delta,
-        "measured": sharp,
         "counted": found.epsilon,
         "sees": attack.sees,
         "event": f"{found.event} ({found.likely})",
@@ -150,41 +129,22 @@ def strongest(table):
 def figure(table):
     """Claim, proof and count of every row of `strongest`, as a picture."""
     colours = plots.COLOURS
-    right = table["counted"] <= table["claimed"]
-    top = 8.0
-    series = [
-        (table["claimed"], "|", colours[0], "claimed"),
-        (table["proved"], "o", colours[1], "proved"),
-        (table["measured"], "x", "0.4", "measured on the pair"),
-        (table["counted"].where(right), "D", colours[2], "counted, at least"),
-        (table["counted"].where(~right), "D", colours[3], "refuted"),
-    ]
+    is_right = table["counted"] <= table["claimed"]
+    top = 8.0  # where infinity is drawn
     fig, (ax,) = plots.panels(1, height=0.26 * len(table) + 1.2)
     at = np.arange(len(table))[::-1]
-    for x, marker, colour, label in series:  # infinity is at `top`
-        ax.plot(
-            x.clip(upper=top),
-            at,
-            marker,
-            ms=7,
-            mfc="none",
-            color=colour,
-            label=label,
-        )
-    ax.hlines(
-        at,
-        *(table[k].clip(upper=top) for k in ("counted", "proved")),
-        color="0.6",
-        lw=1,
-    )
-    ax.set_yticks(
-        at,
-        table["algorithm"] + " (" + table["calibration"] + ")",
-        fontsize="small",
-    )
+    for values, marker, colour, label in (
+        (table["claimed"], "|", colours[0], "claimed"),
+        (table["proved"], "o", colours[1], "proved"),
+        (table["counted"].where(is_right), "D", colours[2], "counted, at least"),
+        (table["counted"].where(~is_right), "D", colours[3], "refuted"),
+    ):
+        ax.plot(values.clip(upper=top), at, marker, mfc="none", color=colour, label=label)
+    names = table["algorithm"] + " (" + table["calibration"] + ")"
+    ax.set_yticks(at, names, fontsize="small")
+    ax.set_xticks([0, 1, 2, 3, 4, 6, top], ["0", "1", "2", "3", "4", "6", "∞"])
     ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
-    ax.set_xticks([0, 1, 2, 3, 4, 6, top], [*"012346", "∞"])
-    ax.tick_params(labeltop=True)
+    ax.grid(axis="y", alpha=0.5)
     fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
     return fig
 

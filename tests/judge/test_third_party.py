@@ -9,7 +9,7 @@ import pytest
 from evidence.judge import attack, judge, measuring
 from evidence.judge.load import load
 from evidence.judge.measuring import Plan
-from evidence.measure.noise_laws import measure
+from evidence.measure.compose import measure
 
 HEAD = """
 import math

@@ -8,7 +8,6 @@ import pytest
 from scipy import stats as sps
 
 from companion import optimisers, policies
-from companion.accounting import privacy
 from evidence.attacks import audit
 from evidence.measure import faults
 
@@ -35,11 +34,6 @@ def test_no_attack_counts_more_than_is_proved(target):
     for attack in target.attacks:
         row = faults.row(target, attack, 8000, 1, LEVEL)
         assert row["counted"] <= row["proved"]
-        if row["measured"] > row["proved"]:
-            seen, said = (
-                privacy.gaussian_mu(row[k], row["delta"]) for k in ("measured", "proved")
-            )
-            assert seen < said + 5.5 * np.sqrt(2 / 5000)  # 5000 draws of each at least
 
 
 @pytest.mark.parametrize("target", OWN, ids=[t.name for t in OWN])

@@ -19,9 +19,10 @@ from companion.core import Policy, Release
 from evidence.attacks import ssp
 from evidence.attacks.audit import instance, readers
 from evidence.attacks.private_linucb import jdp_audits
-from evidence.measure import noise_laws as laws
-from evidence.measure.noise_laws import ALARM, UNBOUNDED, Measured, law_chance, verdict
-from evidence.measure.recording import Call
+from evidence.measure import compose as laws
+from evidence.measure.compose import ALARM, UNBOUNDED, Measured, law_chance, verdict
+from evidence.measure.record import Call, Part
+from evidence.measure.replay import Position
 
 N = 10_000
 
@@ -71,16 +72,27 @@ def test_noise_of_another_law_is_not_taken_for_normal(kind):
         "one size for all": z * rng.exponential(size=(N, 1)),
     }
     noise = wrong[kind] if kind in wrong else drawn(kind, rng)
-    assert laws.normal_chance(noise) < ALARM
-    assert laws.normal_chance(z) > ALARM
+    gaussian = law_of_case("gaussian")
+    assert gaussian.chance(noise, noise) < ALARM
+    assert gaussian.chance(z, z) > ALARM
+
+
+def law_of_case(name, **params):
+    """A law by itself, at epsilon = 1 and delta = 0.1."""
+    policy = SimpleNamespace(
+        params=SimpleNamespace(**params), guarantee=SimpleNamespace(delta=0.1)
+    )
+    case = SimpleNamespace(policy=policy, bound_is_tight=True)
+    return laws.LAWS[frozenset({name})](case, [name])
 
 
 def test_counts_are_told_from_counts_that_are_cut_or_shared():
     rng = np.random.default_rng(3)
     z = rng.binomial(400, 0.25, (N, 3)) - 100.0
-    assert laws.counts_chance(z, z) > ALARM
+    counts = law_of_case("counts")
+    assert counts.chance(z, z) > ALARM
     for wrong in (np.clip(z, -20, 20), rng.integers(-12, 13, (N, 3)).astype(float)):
-        assert laws.counts_chance(wrong, wrong) < ALARM
+        assert counts.chance(wrong, wrong) < ALARM
 
 
 def test_a_verdict_needs_bounds_the_law_and_the_interval():
@@ -102,7 +114,6 @@ def test_a_verdict_needs_bounds_the_law_and_the_interval():
     assert said(2.0, right) is None  # the lower end is less than half of the promise
     assert said(1.0, right._replace(high=2.1)) is None
     assert said(1.0, right._replace(low=0.0, high=np.inf)) is None
-    assert said(1.0, right._replace(chance=1e-9)) is False
     assert said(1.0, UNBOUNDED) is False
     assert said(np.inf, UNBOUNDED) is True
     assert said(np.inf, right) is None
@@ -110,8 +121,12 @@ def test_a_verdict_needs_bounds_the_law_and_the_interval():
 
 def test_a_promise_may_exceed_what_is_found_by_what_its_case_says():
     """Attained: by 1 %; a bound: by 6 %; a coarse one: by any amount."""
-    found = [laws.reach(SimpleNamespace(bound_is_tight=r)) for r in (True, False, None)]
-    assert found == [1.01, 1.06, np.inf]
+    (case,) = ssp.audit_instances()
+    reaches = [
+        laws.Law(case._replace(bound_is_tight=tight), ["laplace"]).reach
+        for tight in (True, False, None)
+    ]
+    assert reaches == [1.01, 1.06, np.inf]
 
 
 @pytest.mark.parametrize(("mu", "delta"), [(0.3, 0.1), (1.0, 1e-5), (4.0, 0.1)])
@@ -123,23 +138,17 @@ def test_normal_epsilon_by_two_routes(mu, delta):
         np.inf,
     )
     assert laws.normal_epsilon(0.0, mu) == np.inf  # normal noise is not purely private
-    assert laws.concentrated(mu, 1e-3) == pytest.approx(zcdp_epsilon(mu, 1e-3), rel=1e-3)
+    found = laws.concentrated_epsilon(1e-3, mu)
+    assert found == pytest.approx(zcdp_epsilon(mu, 1e-3), rel=1e-3)
 
 
 def test_laplace_losses_compose_exactly():
     """One: max(0, r + 2 log(1 - delta)) by hand; many: near the normal law of the same
     variance."""
-    one = laws.laplace_epsilon(np.array([1.0, 0.0]), 0.1, True)
+    one = laws.composed_epsilon([1.0, 0.0], 0.1, laws.laplace_distribution)
     assert one == pytest.approx(1.0 + 2.0 * math.log(0.9), abs=0.02)
-    many = laws.laplace_epsilon(np.full(400, 0.05), 0.01, True)
+    many = laws.composed_epsilon(np.full(400, 0.05), 0.01, laws.laplace_distribution)
     assert many == pytest.approx(gaussian_epsilon(0.01, 1.0), rel=0.05)
-    assert laws.laplace_epsilon(np.full(400, 0.05), 0.01, False) <= many
-
-
-def test_an_upper_bound_of_a_move_goes_into_the_upper_end_alone():
-    """Two draws of rounding move one entry each: no draw moves both."""
-    D = laws.largest(np.array([[[1.0, 0.0]], [[0.0, -1.0]]]))
-    assert D.tolist() == [[1.0, -1.0]]
 
 
 def test_what_no_noise_hides_has_no_bound():
@@ -167,30 +176,44 @@ def test_a_draw_that_is_shown_in_many_sums_is_one_release():
     """Prefix sums of a tree of three rounds: nodes 1, 1-2, 3; round 1 moves two nodes."""
     rng = np.random.default_rng(4)
     first, pair, third = rng.laplace(size=(3, 20_000))
-    draws = laws.fresh_parts(np.column_stack([first, pair, pair + third]))
-    assert draws.chance > ALARM
-    np.testing.assert_allclose(draws.scale, 1.0, atol=0.05)
-    found = np.linalg.solve(draws.sums, np.ones(3))
-    np.testing.assert_allclose(found, [1.0, 1.0, 0.0], atol=0.05)
-    again = laws.fresh_parts(np.column_stack([first, first]))  # nothing new is drawn
-    assert again.scale[1] == 0.0
-    assert laws.fresh_parts(np.column_stack([first * pair, third])).chance < ALARM
+    shown = np.column_stack([first, pair, pair + third])
+    noise = laws.independent(shown, sure=6.0)
+    assert law_chance(noise.draws, sps.laplace) > ALARM
+    found = noise._replace(scale=np.ones(3)).ratios(np.ones((1, 3)))
+    np.testing.assert_allclose(found, [[1.0, 1.0, 0.0]], atol=0.05)
+    again = laws.independent(np.column_stack([first, first]), sure=6.0)
+    assert not again.draws[:, 1].any()  # nothing new is drawn
+    bare = again._replace(scale=np.ones(2)).ratios(np.array([[0.0, 1.0], [1.0, 1.0]]))
+    assert bare[:, 1].tolist() == [np.inf, 0.0]
 
 
 def test_numbers_that_no_law_explains_are_counted():
     """Noise of a third is seen where sums are clamped; noise of the right size is not."""
     for scale, refuted in ((1.0, False), (1 / 3, True)):
         case = clamped(scale)
-        one, other = laws.farthest(case, (0, None))
-        low, lumps = laws.shown_apart(case, one, other)
-        assert lumps
-        assert (low > 1.0) is refuted
+        one, other = laws.farthest(case, Position(0, None))
+        counted = laws.shown_apart(case, one, other)
+        assert counted.lumps
+        assert (counted.low > 1.0) is refuted
+
+
+def test_noise_of_another_law_than_the_declared_one_is_a_leak():
+    """Normal noise that is declared to be Laplace is refused, whatever its size."""
+    (case,) = jdp_audits()[:1]
+    ((kernel, read),) = case.releases.items()
+
+    def other(*args):
+        return [("laplace", part) for _, part in read(*args)]
+
+    with pytest.raises(laws.Leak, match="has not the law 'laplace', as its Release"):
+        laws.measure(case._replace(releases={kernel: other}))
 
 
 def test_losses_of_the_parts_of_a_message_add_up():
     """Vector and matrix have half of the budget each; no pair of records attains both."""
     found = laws.measure(ssp.audit_instances()[0])
-    assert found.low < 0.95 < 1.0 <= found.high
+    # of the best pair 0.88, less 9 per cent of errors; half of it, or both worst: 0.91
+    assert 0.7 < found.low < 0.85 < 1.0 <= found.high
 
 
 class Clamped(NamedTuple):
@@ -235,33 +258,64 @@ def test_the_scale_of_a_difference_of_wisharts_is_found_and_other_laws_are_seen(
     n = 20_000
     c = 1.7
     difference = wisharts(rng, n, c) - wisharts(rng, n, c)
-    scales, error, one_sided, chance = laws.wishart_scales(difference)
-    assert not one_sided
-    assert np.abs(scales / c - 1).max() < 5.5 * error
-    assert chance > ALARM
-    assert laws.wishart_scales(np.stack([difference, difference], axis=1))[3] < ALARM
-    assert laws.wishart_scales(wisharts(rng, n, 1.0) - 3 * np.eye(2))[2]
-    N = rng.standard_normal((n, 2, 2))
-    assert laws.wishart_scales(N + N.transpose(0, 2, 1))[3] < ALARM
+    found = laws.wishart_noise(difference)
+    assert not found.is_one_sided
+    assert np.abs(found.scale / c - 1).max() < 5.5 * found.error
+    assert found.chance > ALARM
+    for wrong in (
+        np.stack([difference, difference], axis=1),
+        rng.standard_normal((n, 2, 2)),
+    ):
+        assert laws.wishart_noise(wrong).chance < ALARM
+    assert laws.wishart_noise(wisharts(rng, n, 1.0) - 3 * np.eye(2)).is_one_sided
 
 
-def test_chances_of_picks_by_hand():
+def peel(scores, scale, rng, values, picks):
+    """Two picks with fresh noise, and their values."""
+    left = scores.copy()
+    values[:] = 0.0
+    for i in range(2):
+        picks[i] = np.argmax(left + rng.laplace(0.0, scale, len(left)))
+        left[picks[i]] = -np.inf
+        values[picks[i]] = scores[picks[i]] + rng.laplace(0.0, scale)
+
+
+def peel_at_once(scores, scale, rng, values, picks):
+    """The same with one draw for all picks."""
+    noisy = scores + rng.laplace(0.0, scale, len(scores))
+    picks[:] = np.argsort(-noisy)[:2]
+    values[:] = 0.0
+    values[picks] = scores[picks] + rng.laplace(0.0, scale, 2)
+
+
+@pytest.mark.parametrize(("kernel", "fits"), [(peel, True), (peel_at_once, False)])
+def test_the_scale_of_picks_is_found_and_one_draw_for_all_is_seen(kernel, fits):
+    releases = (
+        Release(kernel, "scores", "peeling"),
+        Release(kernel, "values", "peeled"),
+        Release(kernel, "picks", "picks"),
+    )
+    (read,) = readers(releases).values()
+    args = (np.zeros(4), 0.3, np.random.default_rng(), np.zeros(4), np.zeros(2, int))
+    clean = [Part(release.law, np.zeros(4)) for release in releases]
+    call = Call(kernel=kernel, read=read, live=(), args=args, clean=clean, noise=[])
+    noise = laws.Choice(ssp.audit_instances()[0], ["peeling"]).of_call(call)
+    assert noise.picks == 2
+    assert (noise.chance > ALARM) is fits
+    if fits:
+        assert 0.25 < noise.low < 0.3 < noise.high < 0.36
+
+
+def test_chances_of_a_choice_by_hand():
     """Laplace noise turns two entries that are a apart with chance exp(-a) (2 + a)/4."""
-    a = 1.5
-    n = 40_000
-    rng = np.random.default_rng(0)
-    turned = (laws.picked(np.array([2.0, 0.5]), 1, n, rng) == 1).sum()
-    assert sps.binomtest(turned, n, math.exp(-a) * (2 + a) / 4).pvalue > ALARM
-    both = laws.picked(np.zeros(3), 2, n, rng)
-    assert laws.same_law(both, laws.picked(np.zeros(3), 2, n, rng)) > ALARM
-    assert laws.same_law(both, laws.picked(np.array([0.2, 0.0, 0.0]), 2, n, rng)) < ALARM
+    law = laws.LaplaceDifference()
+    assert 1.0 - law.cdf(1.5) == pytest.approx(math.exp(-1.5) * 3.5 / 4)
+    assert law.cdf(-1.5) == pytest.approx(math.exp(-1.5) * 3.5 / 4)
 
 
 def test_pure_losses_add_up_without_delta():
-    """Two picks lose 2 * 0.1 each and two values 0.1 each; then one of either kind at
-    0.2."""
-    assert laws.picks_epsilon([0.1], [2], 0.0) == pytest.approx(0.6, abs=2e-3)
-    assert laws.picks_epsilon([0.1, 0.2], [2, 1], 0.0) == pytest.approx(1.2, abs=3e-3)
+    found = laws.composed_epsilon([0.2, 0.2, 0.1, 0.1], 0.0, laws.pure_distribution)
+    assert found == pytest.approx(0.6, abs=4e-3)
 
 
 def test_draws_of_one_record_lose_less_and_every_step_adds():
@@ -273,30 +327,15 @@ def test_draws_of_one_record_lose_less_and_every_step_adds():
     assert five < laws.sampled_epsilon(1.0, 5, 4, 0.01) < 4 * one
 
 
-def test_blocks_of_prefix_sums_by_hand():
-    """Terms 1, 10, 100, 1000: blocks end at 1 (1), at 2 (1-2), at 3 (3) and at 4
-    (1-4)."""
-    numbers = np.cumsum([1.0, 10.0, 100.0, 1000.0]) / np.array([2.0, 3.0, 4.0, 5.0])
-    found = laws.split("prefix", numbers, 4)[:, 0]
-    np.testing.assert_allclose(found, [1.0, 11.0, 100.0, 1111.0])
-    assert laws.split("generalized", np.arange(8.0), 4).tolist() == [
-        [0, 1],
-        [2, 3],
-        [4, 5],
-        [6, 7],
-    ]
-
-
 def test_the_law_of_normal_noise_is_that_of_exponent_2():
-    """Mean of |z|_2^2/d is 9: the ends are around 1/9; calls that share their noise are
-    seen."""
-    z = 3.0 * np.random.default_rng(0).standard_normal((20_000, 2, 3))
-    ends, chance = laws.sizes(z, 2.0)
-    assert chance > ALARM
-    assert (ends[:, 0] < 1 / 9).all()
-    assert (ends[:, 1] > 1 / 9).all()
-    assert laws.sizes(z[:, [0, 0]], 2.0)[1] < ALARM
-    assert laws.sizes(z, 1.5)[1] < ALARM
+    """Vectors of three numbers of scale 3; those that share their noise are seen."""
+    z = 3.0 * np.random.default_rng(0).standard_normal((20_000, 6))
+    normal = law_of_case("generalized", exponent=2.0, q=2.0, d=3)
+    np.testing.assert_allclose(normal.scale(z), 3.0, rtol=0.02)
+    assert normal.chance(z, z) > ALARM
+    assert normal.chance(z[:, [0, 1, 2, 0, 1, 2]], z) < ALARM
+    other = law_of_case("generalized", exponent=1.5, q=2.0, d=3)
+    assert other.chance(z, z) < ALARM
 
 
 def respond(p, bit, rng, out):
@@ -314,11 +353,11 @@ def test_few_values_lose_the_log_ratio_of_their_chances():
             args=(0.75, bit, np.random.default_rng(), np.zeros(1)),
             clean=[],
             noise=[],
-            outcome=(),
         )
         for bit in (0, 1)
     ]
-    for low, high in laws.both_ways(*calls):
+    counts = laws.counted_values(*calls)
+    for low, high in (laws.log_ratio(counts), laws.log_ratio(counts[::-1])):
         assert low < math.log(3.0) < high < low + 0.3
     assert laws.tallied(np.array([[[2.0], [5.0], [2.0]]])).tolist() == [[2, 1]]
     with pytest.raises(laws.NotMeasured, match="at most 100; got 101"):

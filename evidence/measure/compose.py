@@ -1,0 +1,904 @@
+"""COMPOSE: law, scale and moves of the distinct releases to epsilon at delta.
+
+`measure` rebuilds the guarantee of an `AuditInstance` from three things: how far one
+record moves what is let out with the same noise (`replay.see`); which independent draws
+hide that, and how large they are (`record.joint_noise`); and the law of the draws.  A
+law answers three questions, each by a method: does a draw fit (`chance`), what is its
+`scale`, what `epsilon` does a move cost, at the guarantee's delta, by `dp-accounting` or
+a closed form of another source than the code's.  `LAWS` says which laws are known.
+
+A draw that is shown in many sums is one release: `independent` takes the sums apart.  A
+law that does not fit is never held against a policy that has not declared it: what is
+shown is counted then (`without_law`), which refutes or says nothing.
+"""
+
+from typing import Any, NamedTuple
+
+import dp_accounting
+import numpy as np
+from dp_accounting import rdp
+from dp_accounting.pld import privacy_loss_distribution as pld
+from scipy import linalg
+from scipy import stats as sps
+
+from companion.core import Optimiser
+from companion.stats import lower_end, upper_end
+from evidence.attacks import audit
+from evidence.measure import record
+from evidence.measure.record import (
+    LONG,
+    VALUES,
+    Leak,
+    NotMeasured,
+    Played,
+    Recorder,
+    TooMany,
+    Unfit,
+)
+from evidence.measure.replay import (
+    CHOSEN,
+    farthest,
+    filler,
+    need_quiet,
+    positions,
+    see,
+)
+
+ALARM = 1e-7  # false alarms of one interval or test; several hundred are made
+REACH = 1.01  # the search comes this close to the largest movement
+SLACK = 1.06  # a bound that need not be attained exceeds the truth by no more
+MODELS = "local", "shuffle", "joint", "central"
+WIDE = 2.0  # a promise is measured where both ends lie within this factor of it
+BEFORE = 16  # calls before the first that a record moves, whose noise is drawn, too
+COUNTED = 12_000  # rounds of each input where no law is known, and numbers are counted
+
+
+# --- the answer
+
+
+class Measured(NamedTuple):
+    """Movement, releases and noise of an algorithm, and what follows for its guarantee.
+
+    A promise that is right lies between `low` and `high`; a false alarm has a chance of a
+    few times `ALARM`.
+    """
+
+    # the largest distance that one record moves all releases together, with the same
+    # noise
+    movement: float
+    releases: int  # calls that this record enters
+    low: float  # epsilon at the guarantee's delta
+    high: float
+    # whether noise hides all that any record moves, however far outside the universe
+    bounded: bool
+    chance: float = 1.0  # smallest p-value of the tests that the noise has its law
+
+
+class Verdict(NamedTuple):
+    """How a promise stands beside a `Measured`."""
+
+    # True: within a factor `WIDE` of both ends; None: not refuted; False: refuted
+    holds: bool | None
+    words: str
+
+
+def verdict(guarantee, found: Measured) -> Verdict:
+    """`Verdict` of a promise beside a `Measured`."""
+    epsilon = guarantee.epsilon
+    span = f"[{found.low:.3g}, {found.high:.3g}]"
+    if epsilon == np.inf:
+        if found.bounded:
+            return Verdict(None, "nothing is promised, though a record moves little")
+        return Verdict(True, "nothing is promised, and nothing limits a record")
+    if not found.bounded:
+        return Verdict(
+            False,
+            "records far outside the universe move the releases without limit, or no "
+            "noise hides what a record moves: clip the record before it is added, and "
+            "give every release its own noise",
+        )
+    if found.low > epsilon + 1e-9:
+        return Verdict(False, f"epsilon = {span} is measured, {epsilon:.3g} is promised")
+    if found.releases == 0:
+        return Verdict(None, "no record enters a release in the rounds that were played")
+    if found.low < epsilon / WIDE or found.high > epsilon * WIDE:
+        return Verdict(
+            None,
+            f"the measured {span} is no interval within a factor of {WIDE:g} around the "
+            f"promised {epsilon:.3g}: it does not confirm it",
+        )
+    if epsilon > found.high + 1e-9:
+        return Verdict(
+            True,
+            f"epsilon = {span} is measured, a little less than the promised "
+            f"{epsilon:.3g}",
+        )
+    return Verdict(True, f"epsilon = {epsilon:.3g} lies in the measured {span}")
+
+
+# where a record moves as far as it likes
+UNBOUNDED = Measured(
+    movement=np.inf,
+    releases=0,
+    low=np.inf,
+    high=np.inf,
+    bounded=False,
+)
+
+
+def measure(case, tries: int = 0) -> Measured:
+    """`Measured` of an `AuditInstance`, whose guarantee should lie in its interval.
+
+    tries: random records among which those are searched that move most.
+    Raises `Leak` if others see more of a record than the declared releases, and
+    `NotMeasured` where relation, trust model or laws are not known here, or not together.
+    """
+    g = case.policy.guarantee
+    if g.model not in MODELS:
+        raise NotMeasured(f"model must be one of {MODELS}; got {g.model!r}")
+    record.need_fields(record.begin(case, np.random.default_rng(0)), case.private_fields)
+    try:
+        base = Recorder(case).play(filler(case))
+        names = frozenset(part.law for call in base.calls for part in call.clean)
+        if not names:
+            raise NotMeasured(f"nothing is let out in {case.rounds} rounds")
+        if names not in LAWS:
+            known = [sorted(laws) for laws in LAWS]
+            raise NotMeasured(f"laws must be one of {known}; got {sorted(names)}")
+        return by_law(case, LAWS[names](case, names), tries)
+    except Unfit as why:
+        return without_law(case, why)
+
+
+def by_law(case, law, tries: int = 0) -> Measured:
+    """`Measured` where all releases have known laws: the worst of all positions.  Raises
+    `Unfit` if the noise has not this law."""
+    g = case.policy.guarantee
+    worst = Measured(movement=0.0, releases=0, low=0.0, high=0.0, bounded=True)
+    for position in positions(case):
+        if case.rounds <= 4 * LONG and not isinstance(case.policy, Optimiser):
+            need_quiet(case, position.at)
+        seen = see(case, position, tries=tries)
+        tries = 0  # the first position is enough
+        if not seen.bounded():
+            return UNBOUNDED._replace(releases=seen.releases())
+        movement = float(seen.distances().max())
+        loss = law.loss(seen) if movement > 0.0 else Loss(0.0, 0.0)
+        if loss.chance <= ALARM:
+            raise Unfit(f"the noise has not the law {law.name!r}")
+        worst = Measured(
+            movement=max(worst.movement, movement),
+            releases=max(worst.releases, seen.releases()),
+            low=float(max(worst.low, loss.low)),
+            high=float(max(worst.high, loss.high)),
+            bounded=bool(worst.bounded and loss.low < np.inf),
+            chance=float(min(worst.chance, loss.chance)),
+        )
+    if g.model == "shuffle" and law.name != "counts" and worst.low > g.epsilon:
+        raise NotMeasured(
+            "messages are shown before the shuffler, which amplifies their privacy; "
+            "declare what the shuffler puts out: Release(kernel, argument, 'counts')"
+        )
+    return worst
+
+
+def without_law(case, why) -> Measured:
+    """What counting shows where noise has no known law: `Measured` if it refutes the
+    promise.
+
+    Else raises `NotMeasured` where the law was guessed, or where what is shown was
+    clamped or rounded after the noise was added, which is no leak; `Leak` where another
+    law was declared.
+    """
+    recorder = Recorder(case, guesses=False)
+    recorder.play(filler(case))
+    counted = Counted(0.0, False)
+    if not isinstance(case.policy, Optimiser):
+        counted = shown_apart(case, *farthest(case, positions(case)[0]))
+    if counted.low > case.policy.guarantee.epsilon:
+        return Measured(
+            movement=np.nan,
+            releases=1,
+            low=counted.low,
+            high=np.inf,
+            bounded=True,
+        )
+    if not recorder.guessed and not counted.lumps:
+        raise Leak(f"{why}, as its Release declares")
+    names = sorted(recorder.guessed) or [
+        record.uncompiled(kernel).__name__ for kernel in case.releases
+    ]
+    raise NotMeasured(
+        f"{why}; counting refutes nothing.  Release the sum with its noise before it is "
+        "clamped, rounded or compared, and declare its law: "
+        f'Release({names[0]}, argument, "laplace")'
+    )
+
+
+class Counted(NamedTuple):
+    """What counting says of two lists of records."""
+
+    low: float  # epsilon is at least so large
+    lumps: bool  # whether some numbers come again and again
+
+
+def shown_apart(case, one, other) -> Counted:
+    """`Counted` on all numbers that runs show: the best of a few statistics, each chosen
+    on one half and counted on the other."""
+    n = min(COUNTED // case.rounds, 4_000)
+    half = n // 2
+    rng = np.random.default_rng(23)
+    play = record.watched(case)
+    runs = [play(records, rng) for records in (one, other) for _ in range(n)]
+    m = min(len(numbers) for numbers in runs)
+    z = np.array([numbers[:m] for numbers in runs])
+    a = slice(0, half)
+    b = slice(n, n + half)
+    pilot = np.vstack([z[a], z[b]])
+    z = z[:, np.ptp(pilot, axis=0) > 0.0]
+    if z.shape[1] == 0:
+        return Counted(0.0, False)
+    pilot = np.vstack([z[a], z[b]])
+    u = (z - np.median(pilot, axis=0)) / pilot.std(axis=0)
+    weights = u[a].mean(axis=0) - u[b].mean(axis=0)
+    common = sps.mode(z[a])
+    most = np.abs(weights).argsort()[-3:]
+    statistics = [
+        u @ weights,
+        np.clip(u, -1.0, 1.0) @ weights,
+        np.abs(u).sum(axis=1),
+        (z == common.mode).any(axis=1).astype(float),
+        *u.T[most],
+    ]
+    level = 1.0 - ALARM / len(statistics)
+    low = 0.0
+    for x in statistics:
+        chosen = [x[a], x[b]]
+        counted = [x[half:n], x[n + half :]]
+        delta = case.policy.guarantee.delta
+        low = max(low, audit.bound_on_halves(chosen, counted, delta, level))
+    return Counted(low, bool(common.count.max() > 3))
+
+
+# --- tests of a law
+
+
+def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True) -> float:
+    """p-value, by Bonferroni, of the test that all columns of z (n, m) have this law of
+    SciPy and are independent: shape (Kolmogorov and Smirnov), the largest draw, and the
+    rank correlations of the draws and of their sizes.
+
+    error: by how much the distribution function may differ (counts are nearly normal).
+    """
+    n, m = z.shape
+    if m == 0 or not z.std(axis=0).all():
+        return 0.0  # no noise
+    apart = max(sps.ks_1samp(column, law.cdf).statistic for column in z.T)
+    shape = sps.kstwo.sf(max(apart - error, 0.0), n)
+    largest = np.abs(z).max(axis=0) * (1.0 + 2.0 * error)
+    inside = n * np.log1p(-2.0 * law.sf(largest))
+    within = np.exp(inside.min())
+    beyond = 1.0 if error else -np.expm1(inside.max())
+    tests = [m * shape, m * within, m * beyond]
+    if independent:
+        tests += [unrelated(z), unrelated(np.abs(z))]
+    return float(min(1.0, *tests))
+
+
+def unrelated(z: np.ndarray) -> float:
+    """p-value, by Bonferroni, of the test that no two columns of z (n, m) have correlated
+    ranks."""
+    n, m = z.shape
+    if m < 2:
+        return 1.0
+    ranks = np.corrcoef(sps.rankdata(z, axis=0), rowvar=False)
+    largest = np.abs(ranks[np.triu_indices(m, 1)]).max()
+    return m * (m - 1) * float(sps.norm.sf(largest * np.sqrt(n)))
+
+
+# --- accounting
+
+
+def normal_epsilon(delta: float, mu: float) -> float:
+    """epsilon of normal noise at this sensitivity over noise."""
+    if mu == 0.0:
+        return 0.0
+    return float(dp_accounting.get_epsilon_gaussian(1.0 / mu, delta))
+
+
+def concentrated_epsilon(delta: float, rho: float) -> float:
+    """epsilon of rho-zCDP."""
+    orders = np.concatenate([1 + np.logspace(-3, 0, 400), np.linspace(2, 400, 4000)])
+    accountant = rdp.RdpAccountant(orders)
+    accountant.compose(dp_accounting.ZCDpEvent(rho))
+    return accountant.get_epsilon(delta)
+
+
+def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
+    """epsilon of steps draws of one record out of n, where all others move what is shown
+    as far as the one in question does or would: a mixture of two normals against one of
+    them."""
+    one = pld.from_gaussian_mechanism(noise, sampling_prob=1.0 / n)
+    return one.self_compose(steps).get_epsilon_for_delta(delta)
+
+
+def laplace_distribution(loss: float):
+    """Privacy loss of Laplace noise that hides a move of `loss` times its scale."""
+    return pld.from_laplace_mechanism(1.0 / loss, value_discretization_interval=1e-3)
+
+
+def pure_distribution(loss: float):
+    """The largest privacy loss of what is `loss`-private."""
+    pure = pld.common.DifferentialPrivacyParameters(loss, 0.0)
+    return pld.from_privacy_parameters(pure, value_discretization_interval=1e-3)
+
+
+def composed_epsilon(losses, delta: float, distribution) -> float:
+    """epsilon at delta of independent releases of these losses, each of which has this
+    distribution; losses are rounded to a thousandth."""
+    losses = np.asarray(losses)
+    if losses.max() > 1e3:
+        return np.inf
+    rounded = np.exp(np.round(np.log(losses[losses > 1e-6]), 3))
+    whole = pld.identity(value_discretization_interval=1e-3)
+    for loss, times in zip(*np.unique(rounded, return_counts=True), strict=True):
+        whole = whole.compose(distribution(loss).self_compose(int(times)))
+    return whole.get_epsilon_for_delta(delta)
+
+
+# --- laws of noise
+
+
+class Loss(NamedTuple):
+    """What one record loses, epsilon at the guarantee's delta."""
+
+    low: float
+    high: float
+    chance: float = 1.0  # p-value of the law of the noise
+
+
+class Law:
+    """Noise of one law in one case.  `loss` gives the `Loss` of what was `Seen` at one
+    position; what is drawn of the noise is kept for the others."""
+
+    def __init__(self, case, names):
+        self.case = case
+        self.names = names
+        self.name = sorted(names)[0]
+        self.delta = case.policy.guarantee.delta
+        self.noise = {}
+        self.reach = SLACK  # by how much the promise may exceed what the search finds
+        if case.bound_is_tight:
+            self.reach = REACH
+        elif case.bound_is_tight is None:
+            self.reach = np.inf
+
+
+# --- noise that is added to numbers
+
+
+class Noise(NamedTuple):
+    """Independent draws, of which shown noise is made: noise = sums @ draws."""
+
+    sums: np.ndarray  # (m, m) lower triangular, 1 on the diagonal
+    draws: np.ndarray  # (n, m); 0 where a number brings no new draw
+    scale: Any = None  # (m,)
+    chance: float = 1.0
+
+    def ratios(self, moves: np.ndarray) -> np.ndarray:
+        """(pairs, m): moves of the draws over their scales; infinite where nothing hides
+        them."""
+        apart = np.abs(linalg.solve_triangular(self.sums, moves.T, lower=True).T)
+        is_none = ~self.draws.any(axis=0)
+        ratios = apart / np.where(is_none, 1.0, self.scale)
+        ratios[:, is_none] = 0.0
+        bare = apart > 1e-6 * apart.max()
+        ratios[bare & is_none] = np.inf
+        return ratios
+
+
+def independent(z: np.ndarray, sure: float) -> Noise:
+    """`Noise` of draws z (n, m), in the order in which it was shown: each number without
+    what the draws before explain of it.  A draw explains nothing unless so many standard
+    errors say so."""
+    n, m = z.shape
+    draws = np.zeros((m, n))
+    power = np.full(m, 1e-300)
+    sums = np.eye(m)
+    least = 1e-14 * (z**2).sum(axis=0).max(initial=0.0)
+    for i, number in enumerate(z.T):
+        weights = draws[:i] @ number / power[:i]
+        error = np.sqrt(number @ number / power[:i] / n)
+        weights[np.abs(weights) <= sure * error] = 0.0
+        sums[i, :i] = weights
+        new = number - weights @ draws[:i]
+        if new @ new > least:
+            draws[i] = new
+            power[i] = new @ new
+    return Noise(sums=sums, draws=draws.T)
+
+
+class Added(Law):
+    """Noise that is added to numbers, whatever sums of its draws are shown.
+
+    A law of this kind says by `chance` whether independent draws (n, m) fit (z are the
+    shown sums of them), by `scale` how large they are, (m,), and by `epsilon` what moves
+    (pairs, m) cost that are so many times the scale: a lower and an upper end.
+    """
+
+    most = 16_000  # draws
+    sure = 0.0  # see `independent`
+
+    def loss(self, seen) -> Loss:
+        """By the draws that the record moves."""
+        ratios, noise = self.hidden(seen)
+        if ratios.max() == np.inf:
+            return Loss(np.inf, np.inf)
+        low, high = self.epsilon(ratios, len(noise.draws))
+        return Loss(low, high, noise.chance)
+
+    def hidden(self, seen):
+        """(ratios of moves to the noise that hides them, this `Noise`): of all calls that
+        a record moves, and of `BEFORE` earlier and later, whose noise may be the same."""
+        law = self.name
+        moves = seen.moves(seen.stacked(law))
+        owners = seen.owners(law)
+        moved = owners[moves.any(axis=0)]
+        first = max(moved.min() - BEFORE, 0)
+        last = min(moved.max() + BEFORE, owners.max())
+        columns = (first <= owners) & (owners <= last)
+        if (first, last) not in self.noise:
+            calls = range(first, last + 1)
+            n = int(np.clip(160_000 // len(calls), 2_000, self.most))
+            m = int(columns.sum())
+            if m > max(n // 8, 100):
+                raise TooMany(
+                    f"{m} numbers that one record may move are too many to measure "
+                    "their noise together"
+                )
+            z = record.joint_noise(self.case, seen.base, law, n, 3, calls)
+            noise = independent(z, self.sure)
+            new = noise.draws[:, noise.draws.any(axis=0)]
+            self.noise[first, last] = noise._replace(
+                scale=self.scale(noise.draws),
+                chance=self.chance(new, z),
+            )
+        noise = self.noise[first, last]
+        return noise.ratios(moves[:, columns]), noise
+
+
+class Gaussian(Added):
+    """Normal noise of any covariance, over all calls together, by its exact loss."""
+
+    def chance(self, draws, z) -> float:
+        return law_chance(draws / self.scale(draws), sps.norm)
+
+    def scale(self, draws):
+        return draws.std(axis=0)
+
+    def epsilon(self, ratios, n: int):
+        """The distance is Mahalanobis', in the covariance of the noise.  For n draws with
+        sum of products S and any D (m,), D'C^-1 D / D'S^-1 D is chi-square with n - m + 1
+        degrees; every pair has its share of `ALARM`."""
+        tail = ALARM / 2 / len(ratios)
+        degrees = n - ratios.shape[1] + 1
+        ends = np.sqrt(sps.chi2.ppf([tail, 1 - tail], degrees) / n)
+        mu = np.linalg.norm(ratios, axis=1).max()
+        return (
+            normal_epsilon(self.delta, mu * ends[0]),
+            normal_epsilon(self.delta, mu * ends[1] * self.reach),
+        )
+
+
+class Counts(Gaussian):
+    """Independent binomial noise, whose tails are lighter than normal ones, on the safe
+    side."""
+
+    def chance(self, draws, z) -> float:
+        """Of the numbers, whose distribution function is nearly normal (Berry and
+        Esseen)."""
+        if self.delta == 0.0:
+            raise NotMeasured(
+                "binomial noise is measured by a normal law, which needs delta > 0"
+            )
+        z = z[:, z.std(axis=0) > 0.0]
+        z = z / z.std(axis=0)
+        gaps = np.diff(np.sort(z, axis=0), axis=0)
+        step = np.where(gaps > 1e-9, gaps, np.inf).min(axis=0)
+        error = min(0.91 * step.max(initial=0.0), 0.5)
+        own = law_chance(z, sps.norm, error, independent=False)
+        return min(own, unrelated(np.abs(draws)))
+
+
+class Sampled(Gaussian):
+    """Normal noise, each call about one record drawn at random: the promise lies between
+    the exact loss of these draws and a few per cent above it (Renyi accounting)."""
+
+    most = 2_000
+    sure = 6.0
+
+    def chance(self, draws, z) -> float:
+        """And of every record's being as likely to be drawn as any other."""
+        recorder = Recorder(self.case)
+        times = np.zeros(self.case.rounds)
+        for seed in range(40):
+            for call in recorder.play(filler(self.case), seed=seed).calls:
+                times[self.drawn(call)] += 1
+        evenly = sps.chisquare(times).pvalue
+        return min(law_chance(draws / self.scale(draws), sps.norm), evenly)
+
+    def scale(self, draws):
+        """One for all numbers."""
+        return np.full(draws.shape[1], draws.std())
+
+    def drawn(self, call) -> int:
+        """The round of the record that a call is about."""
+        contexts = np.array([x for _, x, _ in filler(self.case)])
+        return int(np.abs(contexts - call.args[2]).sum(axis=1).argmin())
+
+    def loss(self, seen) -> Loss:
+        """Raises `Unfit` if a record moves a call that is about another one."""
+        drawn = [i for i, c in enumerate(seen.base.calls) if self.drawn(c) == seen.at]
+        moved = [part.call for part in seen.parts if seen.moves(part.numbers).any()]
+        if drawn != moved:
+            raise Unfit("a step depends on another record than the one it has drawn")
+        return super().loss(seen)
+
+    def epsilon(self, ratios, n: int):
+        p = self.case.policy.params
+        steps = ratios.reshape(len(ratios), -1, p.d)
+        noise = 1.0 / np.linalg.norm(steps, axis=2).max()
+        low = sampled_epsilon(1.02 * noise, p.n, p.steps, self.delta)
+        high = sampled_epsilon(noise / SLACK / 1.02, p.n, p.steps, self.delta)
+        return low, 1.13 * high
+
+
+class Laplace(Added):
+    """Independent Laplace draws.  The interval is 6.5 standard errors wide each way."""
+
+    most = 8_000
+    sure = 6.0
+
+    def chance(self, draws, z) -> float:
+        return law_chance(draws / self.scale(draws), sps.laplace)
+
+    def scale(self, draws):
+        return np.abs(draws).mean(axis=0)
+
+    def epsilon(self, ratios, n: int):
+        """Losses add up at delta = 0, and are composed exactly else, for the pairs with
+        the largest sums of losses and of their squares."""
+        error = 6.5 * n**-0.5
+        up = (1.0 + error) * self.reach
+        if self.delta == 0.0:
+            most = ratios.sum(axis=1).max()
+            return (1.0 - error) * most, up * most
+        lows = []
+        highs = []
+        for power in (1, 2):
+            pair = ratios[(ratios**power).sum(axis=1).argmax()]
+            both = (1.0 - error) * pair, up * pair
+            low, high = (
+                composed_epsilon(losses, self.delta, laplace_distribution)
+                for losses in both
+            )
+            lows.append(low)
+            highs.append(high)
+        return max(lows), max(highs)
+
+
+class Generalized(Added):
+    """Vectors of generalized Gaussian noise, of norm r, by concentrated privacy: rho adds
+    up over independent draws, kappa (move in l_q / scale)^2/2 each (Bassily, Guzman and
+    Nandi 2021)."""
+
+    most = 4_000
+    sure = 6.0
+
+    def sizes(self, numbers, norm: float):
+        """(..., m / d): squared norms of the vectors."""
+        vectors = numbers.reshape(len(numbers), -1, self.case.policy.params.d)
+        return np.linalg.norm(vectors, norm, axis=2) ** 2
+
+    def scale(self, draws):
+        """Root of the mean of |z|_r^2/d, of every vector."""
+        p = self.case.policy.params
+        squares = self.sizes(draws, p.exponent).mean(axis=0)
+        return np.repeat(np.sqrt(squares / p.d), p.d)
+
+    def chance(self, draws, z) -> float:
+        """The squared norm is gamma, shares of it are beta, vectors are independent."""
+        d = self.case.policy.params.d
+        r = self.case.policy.params.exponent
+        draws = draws / self.scale(draws)
+        squares = self.sizes(draws, r)
+        shares = np.abs(draws[:, ::d]) ** r / squares ** (r / 2)
+        gamma = sps.kstest(squares, sps.gamma(d / 2, scale=2).cdf).pvalue
+        beta = sps.kstest(shares, sps.beta(1 / r, (d - 1) / r).cdf).pvalue
+        return min(*gamma, *beta, unrelated(draws[:, ::d]))
+
+    def epsilon(self, ratios, n: int):
+        p = self.case.policy.params
+        kappa = (p.exponent - 1) * p.d ** (2 / p.exponent - 2 / p.q)
+        rho = kappa / 2 * self.sizes(ratios, p.q).sum(axis=1).max()
+        ends = sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], n * p.d) / (n * p.d)
+        low = concentrated_epsilon(self.delta, rho * ends[0])
+        high = concentrated_epsilon(self.delta, rho * ends[1])
+        return 0.99 * low, high * SLACK
+
+
+class Wishart(Law):
+    """Matrices with the difference of two Wishart_d(d + 1, c I), fresh in every call;
+    vectors beside them may have Laplace noise.  Losses add up at delta = 0."""
+
+    def loss(self, seen) -> Loss:
+        """Of density proportional to exp(-tr/(2c)) each, the difference loses at most
+        half the nuclear norm of the move over c.  `low` is of one pair of records, `high`
+        of the worst pair of each law; both are 6.5 standard errors wide."""
+        if self.delta > 0.0:
+            raise NotMeasured("Wishart noise is measured at delta = 0 alone")
+        vectors = 0.0
+        chances = []
+        if "laplace" in self.names:
+            ratios, noise = Laplace(self.case, ["laplace"]).hidden(seen)
+            vectors = ratios.sum(axis=1)
+            chances.append(noise.chance)
+        matrices = 0.0
+        error = 0.0
+        for part in seen.parts:
+            if part.law == "wishart":
+                if part.call not in self.noise:
+                    call = seen.base.calls[part.call]
+                    drawn = record.fresh_draws(call, 5_000, [9, part.call])[part.part]
+                    self.noise[part.call] = wishart_noise(record.centred(drawn))
+                noise = self.noise[part.call]
+                moves = seen.moves(part.numbers)
+                if noise.is_one_sided and moves.any():  # it bounds nothing
+                    return Loss(np.inf, np.inf)
+                nuclear = np.abs(np.linalg.eigvalsh(moves)).sum(axis=-1)
+                losses = nuclear.reshape(len(moves), -1) / (2 * noise.scale)
+                matrices += losses.sum(axis=1)
+                chances.append(noise.chance)
+                error = 6.5 * noise.error
+        low = np.max(vectors + matrices)
+        high = np.max(vectors) + np.max(matrices)
+        return Loss((1 - error) * low, (1 + error) * self.reach * high, min(chances))
+
+
+class WishartNoise(NamedTuple):
+    """Noise of the matrices of one call."""
+
+    scale: np.ndarray  # (nodes,): c
+    error: float  # relative standard error
+    is_one_sided: bool  # no difference
+    chance: float  # p-value of the law
+
+
+def wishart_noise(N: np.ndarray) -> WishartNoise:
+    """`WishartNoise` of N (n, ..., d, d): u'Nu is c times the difference of two
+    chi-squares with d + 1 degrees, whose variance is 4 (d + 1)."""
+    n = len(N)
+    d = N.shape[-1]
+    N = N.reshape(n, -1, d, d)
+    z = N[:, :, 0, 0]
+    along = N.sum(axis=(2, 3)) / d
+    scale = z.std(axis=0) / np.sqrt(4 * (d + 1))
+    rng = np.random.default_rng(8)
+    law = rng.chisquare(d + 1, 4 * n) - rng.chisquare(d + 1, 4 * n)
+    columns = np.hstack([z / scale, along / scale]).T
+    chance = min(sps.ks_2samp(column, law).pvalue for column in columns)
+    kurtosis = 3 + 12 / (2 * (d + 1))
+    return WishartNoise(
+        scale=scale,
+        error=np.sqrt((kurtosis - 1) / n) / 2,
+        is_one_sided=bool(-4 * z.min() < z.max()),
+        chance=min(chance, unrelated(z)),
+    )
+
+
+# --- noisy choices
+
+
+class Choice(Law):
+    """The options with the largest gains, with noise, are shown; the record moves the
+    scores from which they are chosen.
+
+    "peeling": entries of large size, with fresh Laplace noise for every pick and for its
+    value, which is shown; "scores": the vertex +-e_j with the smallest product.
+    """
+
+    def loss(self, seen) -> Loss:
+        """Composed: a pick loses at most twice the move over the scale (Dwork and Roth
+        2014, Claim 3.9), as much as half of it with Gumbel noise, which is range-bounded;
+        a value the move over the scale."""
+        lows = []
+        highs = []
+        chance = 1.0
+        for part in seen.parts:
+            far = np.abs(seen.moves(part.numbers)).max()
+            if part.law in CHOSEN or far == 0.0:
+                continue
+            if part.call not in self.noise:
+                self.noise[part.call] = self.of_call(seen.base.calls[part.call])
+            noise = self.noise[part.call]
+            each = [2.0]
+            if part.law == "scores: gumbel":
+                each = [1.0]
+            elif part.law == "peeling":
+                each = [2.0, 1.0] * noise.picks
+            lows += [share * far / noise.high for share in each]
+            highs += [share * far / noise.low * self.reach for share in each]
+            chance = min(chance, noise.chance)
+        low = composed_epsilon(lows, self.delta, pure_distribution)
+        high = composed_epsilon(highs, self.delta, pure_distribution)
+        return Loss(low, high, chance)
+
+    def of_call(self, call, n: int = 8_000):
+        """`ChoiceNoise`: of scores large + size and large, and noise of scale 1, the
+        first is chosen with the chance that a difference of two draws is below
+        size/scale; so it is for every pick that is left."""
+        law = DIFFERENCES[call.clean[0].law]
+        size = 1e-3
+        while (chosen(call, [size], 200)[:, 0] == 0).sum() < 150:
+            size *= 2.0
+        share = share_of(chosen(call, [size], n)[:, 0] == 0)
+        low, high = size / law.ppf(share[::-1])
+        tests = []
+        for more in (2 * size, 4 * size):
+            tests.append((more, chosen(call, [more], n)[:, 0] == 0))
+        picks = chosen(call, [size, 0.0], n)
+        if picks.shape[1] > 1:
+            tests.append((size, picks[picks[:, 0] == 1, 1] == 0))
+        fits = call.clean[0].law != "peeling" or values_fit(call, low, high)
+        for more, hits in tests:
+            least, most = share_of(hits)
+            fits = fits and least <= law.cdf(more / low) and most >= law.cdf(more / high)
+        return ChoiceNoise(low, high, picks.shape[1], float(fits))
+
+
+class ChoiceNoise(NamedTuple):
+    """Noise by which one call chooses."""
+
+    low: float  # of its scale
+    high: float
+    picks: int
+    chance: float  # 1 if the law fits, 0 if not
+
+
+class LaplaceDifference(sps.rv_continuous):
+    """Of two Laplace draws of scale 1."""
+
+    def _cdf(self, x):
+        tail = np.exp(-np.abs(x)) * (2.0 + np.abs(x)) / 4.0
+        return np.where(x > 0.0, 1.0 - tail, tail)
+
+
+DIFFERENCES = {
+    "peeling": LaplaceDifference(),
+    "scores: laplace": LaplaceDifference(),
+    "scores: coordinates": LaplaceDifference(),
+    "scores: gumbel": sps.logistic,
+}
+
+
+def share_of(hits) -> np.ndarray:
+    """(low, high) of the chance of these hits."""
+    counts = hits.sum()
+    n = len(hits)
+    return np.array([lower_end(counts, n, ALARM), upper_end(counts, n, ALARM)])
+
+
+def chosen(call, leads, n: int) -> np.ndarray:
+    """(n, picks): the entries, or vertices -e_1, ..., -e_d, e_1, ..., e_d, that a call
+    chooses by scores of which one more than `leads` is large, by these leads."""
+    scores = np.zeros(call.clean[0].numbers.size)
+    scores[: len(leads) + 1] = 100.0 * leads[0]
+    scores[: len(leads)] += leads
+    parts = record.fresh_draws(call, n, [5, len(leads)], scores)
+    if call.clean[-1].law == "vertex":
+        return np.hstack([-parts[-1], parts[-1]]).argmax(axis=1)[:, None]
+    return parts[-1].astype(int)
+
+
+def values_fit(call, low: float, high: float) -> bool:
+    """Whether peeling shows values of its picks alone, with the noise of the picks."""
+    scores, values, picks = record.fresh_draws(call, 8_000, 5)
+    picks = picks.astype(int)
+    z = np.take_along_axis(values - scores, picks, axis=1)
+    scale = np.abs(z).mean()
+    fits = law_chance(z / scale, sps.laplace) > ALARM
+    return fits and low < scale < high and np.count_nonzero(values) <= picks.size
+
+
+# --- few values
+
+
+class Values(Law):
+    """One of a few values, drawn afresh in every call (randomised response, the
+    exponential mechanism): the log ratios of their counted chances add up over the
+    calls."""
+
+    def loss(self, seen) -> Loss:
+        """Of the pair of records that few draws choose; others are counted."""
+        if self.delta > 0.0:
+            raise NotMeasured("few values are measured at delta = 0 alone")
+        if not self.noise:
+            need_fresh(self.case)
+            self.noise["is fresh"] = True
+        far = 0.0
+        for part in seen.parts:
+            logs = np.log(tallied(part.numbers) + 0.5)
+            far += np.abs(seen.moves(logs)).max(axis=1)
+        one, other = seen.candidates.pairs[far.argmax()]
+        forth = np.zeros(2)
+        back = np.zeros(2)
+        for part in seen.parts:
+            if seen.moves(part.numbers).any():
+                a = seen.runs[one].calls[part.call]
+                b = seen.runs[other].calls[part.call]
+                counts = counted_values(a, b)
+                forth += log_ratio(counts)
+                back += log_ratio(counts[::-1])
+        low, high = np.maximum(forth, back)
+        return Loss(low, self.reach * high)
+
+
+def need_fresh(case) -> None:
+    """Raise `Unfit` if, after the same outcomes, what a call draws follows draws before
+    it: noise that is held in the State."""
+    recorder = Recorder(case)
+    records = [(Played(0), x, r) for _, x, r in filler(case)]
+    base = recorder.play(records, seed=1)
+    for seed in range(2, 10):
+        again = recorder.play(records, seed=seed, script=base)
+        for call, other in zip(base.calls, again.calls, strict=True):
+            if not np.array_equal(call.clean[0].numbers, other.clean[0].numbers):
+                raise Unfit(
+                    "what the calls draw is not independent: noise is held in the State, "
+                    "so 'values', drawn afresh in every call, is not their law"
+                )
+
+
+def tallied(draws: np.ndarray) -> np.ndarray:
+    """(groups, values): how often each value came, of draws (groups, n, numbers)."""
+    rows = draws.reshape(-1, draws.shape[-1])
+    kinds, which = np.unique(rows, axis=0, return_inverse=True)
+    if len(kinds) > 100:
+        raise NotMeasured(f"a law of few values must have at most 100; got {len(kinds)}")
+    groups = which.reshape(len(draws), -1)
+    return np.array([np.bincount(row, minlength=len(kinds)) for row in groups])
+
+
+def counted_values(one, other, n: int = 20_000) -> np.ndarray:
+    """(2, values): how often two calls show each value, in n draws."""
+    rows = [record.fresh_rows(one, n, [17, 0]), record.fresh_rows(other, n, [17, 1])]
+    return tallied(np.array(rows))
+
+
+def log_ratio(counts) -> np.ndarray:
+    """(low, high) of the largest log ratio of the first call's chances to the second's;
+    (0, 0) where it is negative."""
+    n = counts[0].sum()
+    tail = ALARM / counts.size
+    low = lower_end(counts, n, tail)
+    high = upper_end(counts, n, tail)
+    with np.errstate(divide="ignore"):
+        ends = [np.log(low[0] / high[1]).max(), np.log(high[0] / low[1]).max()]
+    return np.maximum(ends, 0.0)
+
+
+LAWS = {  # names of the laws of all numbers that are let out
+    frozenset({"gaussian"}): Gaussian,
+    frozenset({"counts"}): Counts,
+    frozenset({"sampled"}): Sampled,
+    frozenset({"laplace"}): Laplace,
+    frozenset({"wishart"}): Wishart,
+    frozenset({"laplace", "wishart"}): Wishart,
+    frozenset({"generalized"}): Generalized,
+    frozenset({"prefix"}): Generalized,
+    frozenset({"peeling", "peeled", "picks"}): Choice,
+    frozenset({"scores: laplace", "vertex"}): Choice,
+    frozenset({"scores: coordinates", "vertex"}): Choice,
+    frozenset({"scores: gumbel", "vertex"}): Choice,
+    frozenset({VALUES}): Values,
+}

@@ -1,0 +1,665 @@
+"""RECORD: what a private algorithm draws, what it shows, and by which call.
+
+`Interpreter` copies the functions of an algorithm: in the copies every kernel is plain
+Python, and the kernels that an `AuditInstance` names are stood in for by a recorder.
+Nothing else changes: no module is written to.
+
+A `Recorder` plays records and gives a `Run`.  In it every call of a named kernel is made
+twice: on copies of its arguments with a generator that is the same in every call, for the
+numbers that come out (they differ by what a record moves); and in earnest.  A run that
+follows the *script* of another gets that one's outcomes in place of its own: both have
+the same public past, so whatever differs comes from the records.  In every round other
+users ask for advice, too, on copies of the state.
+
+`outcomes` and `fresh_draws` make recorded calls once more, with other noise.
+"""
+
+import functools
+import sysconfig
+from functools import partial
+from pathlib import Path
+from types import CellType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+from unittest.mock import Mock
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from companion.contract import one_context
+from companion.core import Optimiser
+
+OTHERS = 6  # users who ask for advice in every round, besides the one who is served
+LONG = 16  # rounds of a run beyond which one other user asks
+MANY = 400  # draws by which the chances of few values are told from each other
+EXTREME = 100  # draws of a round that are extreme; a loop that draws again must end
+VALUES = "values"  # the law of few values, drawn afresh in every call
+ADDED = {"gaussian", "laplace"}  # laws of noise that is added to what a record moves
+DRAWN = {  # methods that noise is drawn by: the law where only these are met
+    "gaussian": {"standard_normal", "normal"},
+    "laplace": {"laplace", "standard_exponential", "exponential"},
+    "counts": {"binomial"},
+}
+LIBRARIES = [Path(sysconfig.get_path(key)) for key in ("stdlib", "platstdlib", "purelib")]
+
+
+class Leak(Exception):
+    """Others see of a record more than the declared releases."""
+
+
+class NotMeasured(ValueError):
+    """What cannot be measured, and why."""
+
+
+class TooMany(NotMeasured):
+    """More numbers are shown than can be measured together: fewer rounds may do."""
+
+
+class Unfit(NotMeasured):
+    """The noise has not the law that is declared for it, or guessed from its draws."""
+
+
+# --- generators
+
+
+class ExtremeRng(np.random.Generator):
+    """A generator whose first exponentials are a million times too large, to reach
+    extreme states."""
+
+    drawn = 0
+
+    def standard_exponential(self, *size):
+        """A million times too large, the first `EXTREME` times."""
+        self.drawn += 1
+        size_factor = 1e6 if self.drawn <= EXTREME else 1.0
+        return size_factor * super().standard_exponential(*size)
+
+
+def law_of(methods: set[str]) -> str:
+    """The law of noise that draws by these methods have; `Unfit` if none is known."""
+    for law, known in DRAWN.items():
+        if methods <= known:
+            return law
+    drawn = sorted(methods) or "no generator"
+    raise Unfit(f"no law of noise is known for draws by {drawn}")
+
+
+def is_generator(a) -> bool:
+    """Whether numbers can be drawn from it."""
+    return isinstance(a, np.random.Generator)
+
+
+# --- interpreted copies
+
+
+def uncompiled(kernel):
+    """The Python function of a kernel; itself if it is not compiled."""
+    return getattr(kernel, "py_func", kernel)
+
+
+@functools.cache
+def is_own(name: str, file) -> bool:
+    """Whether the module in this file is the package's or the policy's author's: no
+    library's."""
+    if name.partition(".")[0] == "companion":
+        return True
+    return bool(file) and not any(
+        Path(file).is_relative_to(folder) for folder in LIBRARIES
+    )
+
+
+class Interpreter:
+    """Maps functions, and tuples with functions, to copies in which all kernels are plain
+    Python.
+
+    instead: {kernel: the function in its place}.  Numba's kernels cannot call those.
+    """
+
+    def __init__(self, instead=None):
+        self.instead = {}
+        for kernel, function in (instead or {}).items():
+            self.instead[uncompiled(kernel)] = function
+        self.copies = {}
+        self.spaces = {}
+
+    def __call__(self, value):
+        if isinstance(value, Dispatcher | FunctionType):
+            function = uncompiled(value)
+            if function in self.instead:
+                return self.instead[function]
+            return self.plain(function)
+        if isinstance(value, partial):
+            return partial(self(value.func), *map(self, value.args), **value.keywords)
+        if isinstance(value, tuple):  # a policy, too
+            return tuple.__new__(type(value), map(self, value))
+        if isinstance(value, ModuleType):
+            return self.module(value)
+        return value
+
+    def module(self, module):
+        """A copy whose names are mapped when they are asked for; a library's as it is."""
+        if not is_own(module.__name__, getattr(module, "__file__", "")):
+            return module
+        copy = self.copies.setdefault(module, ModuleType(module.__name__))
+        copy.__getattr__ = lambda name: self(getattr(module, name))
+        return copy
+
+    def plain(self, function):
+        """The copy of a function itself, even if another stands in for it elsewhere."""
+        function = uncompiled(function)
+        names = function.__globals__
+        if "__file__" in names and not is_own(function.__module__, names["__file__"]):
+            return function  # a library's; what was typed in a notebook has no file
+        if function not in self.copies:
+            originals = function.__closure__ or ()
+            cells = tuple(CellType() for _ in originals)
+            copy = FunctionType(
+                function.__code__,
+                self.spaces.setdefault(id(names), _Space(self, names)),
+                function.__name__,
+                function.__defaults__,
+                cells or None,
+            )
+            copy.__kwdefaults__ = function.__kwdefaults__
+            copy.__doc__ = function.__doc__
+            copy.__module__ = function.__module__
+            self.copies[function] = copy
+            for cell, original in zip(cells, originals, strict=True):
+                cell.cell_contents = self(original.cell_contents)
+        return self.copies[function]
+
+
+class _Space(dict):
+    """The global names of copies: each is mapped when it is first asked for."""
+
+    def __init__(self, copies, names):
+        self.copies = copies
+        self.names = names
+
+    def __missing__(self, name):
+        self[name] = self.copies(self.names[name])
+        return self[name]
+
+
+PLAIN = Interpreter()  # in which no kernel is recorded
+
+# --- trees of arrays
+
+
+def copied(tree, rng=None):
+    """The same nested tuple with copies of its arrays, and another generator if one is
+    given."""
+    if isinstance(tree, np.ndarray):
+        return tree.copy()
+    if isinstance(tree, tuple):  # a named one, too
+        return tuple.__new__(type(tree), [copied(part, rng) for part in tree])
+    if rng is not None and is_generator(tree):
+        return rng
+    return tree
+
+
+def leaves(tree) -> list:
+    """All parts of a nested tuple that are no tuples."""
+    if not isinstance(tree, tuple):
+        return [tree]
+    return [leaf for part in tree for leaf in leaves(part)]
+
+
+def arrays(tree) -> list[np.ndarray]:
+    """All arrays of a nested tuple."""
+    return [leaf for leaf in leaves(tree) if isinstance(leaf, np.ndarray)]
+
+
+class Field(NamedTuple):
+    """A field of a State: its name, "V.exact" for a field of a field, and a copy."""
+
+    name: str
+    content: np.ndarray
+
+
+def public(state, private_fields, path: str = "") -> list[Field]:
+    """The fields of a state but for those that are named."""
+    if path in private_fields:
+        return []
+    if not isinstance(state, tuple):
+        return [Field(path, np.array(state))]
+    names = getattr(state, "_fields", map(str, range(len(state))))
+    found = []
+    for name, part in zip(names, state, strict=True):
+        found += public(part, private_fields, f"{path}.{name}".lstrip("."))
+    return found
+
+
+def need_fields(state, private_fields) -> None:
+    """Raise ValueError if a private field is none of the State's."""
+    known = [field.name for field in public(state, ())]
+    for name in private_fields:
+        if not any(field == name or field.startswith(f"{name}.") for field in known):
+            raise ValueError(
+                f"private must name fields of the State, of {known}; got {name!r}"
+            )
+
+
+# --- recorded runs
+
+
+class Part(NamedTuple):
+    """Numbers that a call shows, and the law of their noise."""
+
+    law: str
+    numbers: np.ndarray
+
+
+class Call(NamedTuple):
+    """One call of a kernel that lets something out."""
+
+    kernel: Any
+    read: Any
+    live: (
+        tuple  # its arguments as handed over, not copied; () where a script was followed
+    )
+    # as they were before the call, generator included; of a follower only for `VALUES`
+    args: tuple
+    clean: list  # `Part`s with the same noise in every call; of `VALUES` `MANY` draws
+    noise: list  # what the noise of two generators differs by, whatever the record
+    result: Any = None
+    shown: Any = ()  # {number of a released array: what it holds afterwards}
+    round: int = 0  # counted from 0
+
+
+class Run(NamedTuple):
+    """What was played."""
+
+    state: tuple  # the first one, whose arrays were overwritten
+    calls: list
+    arms: list  # [(arm of the user who is served, *arms of the others who ask)]
+    public: list  # `Field`s that others see, of every round
+    changed: list  # arrays that recorded kernels changed
+    before: Any = None  # the `Run` up to a round, from the state that it had there
+
+
+class Wish(int):
+    """The row in which a user's context stands alone, so that advice may vary."""
+
+
+class Played(int):
+    """The arm that a user plays, whatever she was advised."""
+
+
+def has_contexts(policy) -> bool:
+    """Whether a record has a context; without one, arms are public."""
+    return hasattr(policy.params, "d")
+
+
+def offered(policy, record) -> np.ndarray:
+    """(K, d) contexts of the user with this record: hers stands in all rows; where the
+    record names a `Wish`, in that row alone, and its opposite in all others."""
+    d = getattr(policy.params, "d", 1)
+    K = getattr(policy.params, "K", 3)
+    if record is None:
+        return np.zeros((K, d))
+    arm, x, _ = record
+    X = np.tile(np.array(x, dtype=float), (K, 1))
+    if isinstance(arm, Wish):
+        X[np.arange(K) != arm % K] *= -1.0
+    return X
+
+
+def follows(case) -> bool:
+    """Whether users play the arm that they are told."""
+    return case.assumes_compliance or not has_contexts(case.policy)
+
+
+def begin(case, generator, policy=None):
+    """The state in which the case begins; an optimiser's may hold noise that was drawn
+    for it."""
+    policy = policy or case.policy
+    if case.initial_state is not None:
+        return copied(case.initial_state)
+    if isinstance(policy, Optimiser):
+        return uncompiled(policy.init)(policy.params, generator)
+    return uncompiled(policy.init)(policy.params)
+
+
+def watched(case):
+    """The function (records, rng) -> (m,): all numbers that one run shows, in order.
+
+    Nothing is replayed: it is the policy itself, as plain Python.
+    """
+    shown = []
+
+    def watch(kernel, read, *args):
+        result = copies.plain(kernel)(*args)
+        for _, part in read(result, *args):
+            shown.append(np.array(part, dtype=float).ravel())
+        return result
+
+    copies = Interpreter(
+        {kernel: partial(watch, kernel, read) for kernel, read in case.releases.items()}
+    )
+    policy = copies(case.policy)
+
+    def once(records, rng):
+        shown.clear()
+        state = begin(case, rng, policy)
+        for record in records:
+            if record is not None:
+                arm, _, r = record
+                X = offered(policy, record)
+                if follows(case):
+                    arm = int(policy.select(policy.params, state, X, rng))
+                x = X[arm % len(X)].copy()
+                policy.update(policy.params, state, arm, x, float(r), rng)
+        return np.concatenate([[], *shown])
+
+    return once
+
+
+class Recorder:
+    """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a
+    `Run`."""
+
+    def __init__(self, case, guesses: bool = True):
+        self.case = case
+        self.guesses = guesses  # whether an undeclared law is read off the draws
+        self.guessed = set()  # names of kernels whose law was not declared
+        self.laws = {}
+        self.drawn = {}
+        recorders = {}
+        for kernel, read in case.releases.items():
+            recorders[kernel] = partial(self._call, kernel, read)
+        self.copies = Interpreter(recorders)
+        self.policy = self.copies(case.policy)
+
+    def play(
+        self, records, *, script: Run | None = None, seed: int = 0, mark: int = 0
+    ) -> Run:
+        """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the
+        script.
+
+        mark: a round before which a later run has the same records as its script; it
+        begins there, in the state that the script's run had.
+        Every round, advice and update get streams of their own, so that runs with
+        different records share all draws that no recorded kernel makes.
+        """
+        policy = self.policy
+        private = self.case.private_fields
+        s = begin(self.case, np.random.default_rng(seed), policy)
+        start = 0
+        run = Run(state=s, calls=[], arms=[], public=[], changed=[])
+        if script is not None and script.before is not None:
+            before = script.before
+            start = len(before.arms)
+            s = copied(before.state)
+            run.calls.extend(before.calls)
+            run.arms.extend(before.arms)
+            run.public.extend(before.public)
+        self.script = script
+        self.run = run
+        self.round = 0
+        if isinstance(policy, Optimiser):
+            self._learn(s, records, seed)
+            records = ()
+        for t in range(start, len(records)):
+            if t == mark and script is None:
+                before = run._replace(
+                    state=copied(s),
+                    calls=list(run.calls),
+                    arms=list(run.arms),
+                    public=list(run.public),
+                )
+                run = run._replace(before=before)
+            self.round = t
+            self._play_round(s, records[t], seed)
+            run.public.extend(public(s, private))
+        run.public.extend(public(s, private))
+        return run
+
+    def _play_round(self, s, record, seed):
+        """Advice for everybody, and what the user's record teaches."""
+        policy = self.policy
+        t = self.round
+        X = offered(policy, record)
+        rng = np.random.default_rng([seed, t, 0])
+        released = len(self.run.calls)
+        arm = int(policy.select(policy.params, s, X, rng))
+        told = [arm]
+        if len(self.run.calls) == released:  # else advice is a release itself
+            told += self._others(s, X.shape, [seed, t, 2])
+        self.run.arms.append(tuple(told))
+        if record is None:
+            return
+        if not follows(self.case) or isinstance(record[0], Played):
+            arm = record[0]
+        x = X[arm % len(X)].copy()
+        noise = ExtremeRng(np.random.PCG64([seed, t, 1]))
+        policy.update(policy.params, s, arm, x, float(record[2]), noise)
+
+    def _others(self, s, shape, seed) -> list[int]:
+        """The arms that other users are told, who look at contexts of their own."""
+        policy = self.policy
+        rng = np.random.default_rng(seed)
+        n = OTHERS if self.case.rounds <= LONG else 1
+        arms = []
+        for X in rng.uniform(-0.7, 0.7, (n, *shape)):
+            if one_context(policy):
+                X[1:] = X[0]
+            arms.append(int(policy.select(policy.params, copied(s), X, rng)))
+        return arms
+
+    def _learn(self, s, records, seed) -> None:
+        """An optimiser learns: step by step; by a batch method all at once."""
+        optimiser = self.policy
+        p = optimiser.params
+        if optimiser.step is None:
+            X = np.array([x for _, x, _ in records], dtype=float)
+            Y = np.array([y for _, _, y in records], dtype=float)
+            rng = np.random.default_rng([seed, 0])
+            optimiser.run(p, s, X, Y, rng, np.zeros(X.shape))
+            return
+        for t, (_, x, y) in enumerate(records):
+            rng = np.random.default_rng([seed, t])
+            optimiser.step(p, s, np.array(x, dtype=float), float(y), rng)
+
+    def _call(self, kernel, read, *args):
+        """The call of a recorded kernel, which is noted."""
+        log = self.run.calls
+        clean = self._numbers(kernel, read, args)
+        is_added = {part.law for part in clean} <= ADDED
+        noise = []
+        if is_added:
+            noisy = self._released(kernel, read, args, np.random.default_rng(11))
+            noise = [a.numbers - b.numbers for a, b in zip(noisy, clean, strict=True)]
+        is_first = self.script is None
+        before = copied(args) if is_first or self.laws[kernel] == VALUES else ()
+        result = self.copies.plain(kernel)(*args)
+        parts = read(result, *args)
+        places = arrays(args)
+        if is_first:
+            contents = arrays(before)
+            shown = _let_out(parts, places, contents)
+            self.run.changed.extend(
+                a for a, b in zip(places, contents, strict=True) if not same(a, b)
+            )
+        else:
+            if len(log) >= len(self.script.calls):
+                raise Leak("the number of releases depends on a record")
+            first = self.script.calls[len(log)]
+            if self.guesses:  # else what is shown is counted, whatever its noise
+                _need_same_noise(kernel, clean, noise, first.noise)
+            shown = first.shown
+            if not is_added or any(np.array_equal(result, a) for _, a in parts):
+                result = first.result  # what is not shown follows the record
+            for i, after in shown.items():
+                places[i][...] = after
+        log.append(
+            Call(
+                kernel=kernel,
+                read=read,
+                live=args if is_first else (),
+                args=before,
+                clean=clean,
+                noise=noise,
+                result=result,
+                shown=shown,
+                round=self.round,
+            )
+        )
+        return result
+
+    def _released(self, kernel, read, args, rng) -> list[Part]:
+        """What a call on copies of its arguments shows with this generator."""
+        copy = copied(args, rng)
+        result = self.copies.plain(kernel)(*copy)
+        parts = read(result, *copy)
+        return [Part(law, np.array(numbers, dtype=float)) for law, numbers in parts]
+
+    def _numbers(self, kernel, read, args) -> list[Part]:
+        """The same with the same noise in every call, of `VALUES` many draws; where no
+        law is declared it is that of the kernel's draws."""
+        if kernel not in self.laws:
+            rng = np.random.default_rng(0)
+            noting = Mock(spec=rng, wraps=rng)  # which methods draw the noise
+            declared = [part.law for part in self._released(kernel, read, args, noting)]
+            self.laws[kernel] = declared[0]
+            if None in declared:
+                self.guessed.add(uncompiled(kernel).__name__)
+                methods = {name for name, _, _ in noting.method_calls}
+                self.laws[kernel] = law_of(methods) if self.guesses else "unknown"
+        law = self.laws[kernel]
+        if law != VALUES:
+            clean = self._released(kernel, read, args, np.random.default_rng(12))
+            return [part._replace(law=part.law or law) for part in clean]
+        inputs = [np.asarray(a).tobytes() for a in leaves(args) if not is_generator(a)]
+        key = (kernel, *inputs)
+        if key not in self.drawn:
+            call = Call(kernel=kernel, read=read, live=(), args=args, clean=[], noise=[])
+            self.drawn[key] = fresh_rows(call, MANY, 13)
+        return [Part(VALUES, self.drawn[key])]
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays hold the same bits."""
+    return a.tobytes() == b.tobytes()
+
+
+def _need_same_noise(kernel, clean, noise, scripted) -> None:
+    """Raise `Unfit` if a record changes the noise, up to the rounding of sums."""
+    for part, a, b in zip(clean, noise, scripted, strict=False):
+        error = 1e-6 * np.abs(part.numbers).max(initial=0.0)
+        if not np.allclose(a, b, rtol=1e-6, atol=error, equal_nan=True):
+            name = uncompiled(kernel).__name__
+            raise Unfit(f"the noise that `{name}` adds depends on a record")
+
+
+def _let_out(parts, places, before) -> dict[int, np.ndarray]:
+    """{number of an array: copy} of those arrays that show a part: also where the release
+    equals what the array held before.  What is chosen from ("peeling", "scores") is not
+    shown."""
+    shown = {}
+    for i, a in enumerate(places):
+        laws = [str(law) for law, part in parts if np.shares_memory(a, part)]
+        hidden = [law == "peeling" or law.startswith("scores") for law in laws]
+        if laws and not (all(hidden) and same(a, before[i])):
+            shown[i] = a.copy()
+    return shown
+
+
+# --- recorded calls, made once more with other noise
+
+
+def contents(call):
+    """[(argument, what it held before the call)] of its arrays."""
+    return zip(arrays(call.live), arrays(call.args), strict=True)
+
+
+def contents_before(calls):
+    """The same before the first of these calls that takes an array."""
+    found = {}
+    for call in calls:
+        for a, content in contents(call):
+            # views are made anew
+            place = a.__array_interface__["data"][0], a.shape, a.strides
+            found.setdefault(place, (a, content))
+    return list(found.values())
+
+
+def contents_held(call, changed):
+    """The same of those arguments that no recorded kernel changes."""
+    held = []
+    for a, content in contents(call):
+        if not any(np.may_share_memory(a, other) for other in changed):
+            held.append((a, content))
+    return held
+
+
+def replayed(calls, first, held, rng):
+    """[[numbers of every part] of every call], made once more with rng.
+
+    Arrays begin with what they held `first`.  What no recorded kernel changes, a counter
+    say, holds what it held in that call (`held`), and between calls others see what they
+    saw: so a running sum that is shown has the noise of its last term alone, as the
+    record's moves have.
+    """
+    for a, content in first:
+        a[...] = content
+    numbers = []
+    for call, unchanged in zip(calls, held, strict=True):
+        for a, content in unchanged:
+            a[...] = content
+        args = [rng if is_generator(a) else a for a in call.live]
+        parts = call.read(PLAIN.plain(call.kernel)(*args), *args)
+        numbers.append([np.array(part, dtype=float) for _, part in parts])
+        places = arrays(call.live)
+        for i, after in call.shown.items():
+            places[i][...] = after
+    return numbers
+
+
+def joint_noise(case, run: Run, law: str, n: int, seed: int, calls=None) -> np.ndarray:
+    """(n, m) draws of the noise of these calls of a run together (None: of all calls), of
+    all numbers of this law, without their mean, in the order in which they were made.
+
+    An optimiser draws noise before the first record, too.  Noise of earlier calls that
+    the State holds stays as it was.
+    """
+    chosen = run.calls if calls is None else [run.calls[i] for i in calls]
+    first = contents_before(chosen)
+    held = [contents_held(call, run.changed) for call in chosen]
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(n):
+        start = first
+        if isinstance(case.policy, Optimiser):
+            again = arrays(begin(case, rng))
+            start = [*first, *zip(arrays(run.state), again, strict=True)]
+        row = []
+        for call, parts in zip(chosen, replayed(chosen, start, held, rng), strict=True):
+            for clean, part in zip(call.clean, parts, strict=True):
+                if clean.law == law:
+                    row.append(part.ravel())
+        rows.append(np.concatenate(row))
+    return centred(np.array(rows))
+
+
+def centred(z: np.ndarray) -> np.ndarray:
+    """Draws (n, ...) without their mean: exactly 0 where all are the same."""
+    apart = z - z[0]
+    return apart - apart.mean(axis=0)
+
+
+def fresh_draws(call: Call, n: int, seed, scores: np.ndarray | None = None):
+    """[(n, ...) fresh outcomes of every part] of one call; scores: from which it chooses,
+    in place of its own, which are its first part."""
+    args = copied(call.args)
+    if scores is not None:
+        call.read(None, *args)[0][1][...] = scores
+    alone = call._replace(live=args, args=copied(args), shown={})
+    first = contents_before([alone])
+    rng = np.random.default_rng(seed)
+    drawn = [replayed([alone], first, [[]], rng)[0] for _ in range(n)]
+    return [np.array(part) for part in zip(*drawn, strict=True)]
+
+
+def fresh_rows(call: Call, n: int, seed) -> np.ndarray:
+    """(n, numbers): all parts of `fresh_draws` together."""
+    return np.hstack([part.reshape(n, -1) for part in fresh_draws(call, n, seed)])

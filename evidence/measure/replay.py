@@ -1,0 +1,423 @@
+"""REPLAY: the same noise, another record.
+
+One record of a run is replaced by every candidate in turn, and the run is played again
+after one and the same public past: `see` gives what each candidate lets out.  Two inputs
+are neighbours by the relation that the guarantee declares: "replace one record" (x, r),
+"replace one reward" (the contexts are public), or "add or remove one record" (a removed
+record is not learned from).  Candidates are taken from the corners of the universe, from
+what an `AuditInstance` adds, from a search, and from a thousand and a billion times too
+far away.  Nothing but the declared releases may depend on them: else `Leak`.
+"""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from companion.accounting.privacy import (
+    ADD_OR_REMOVE,
+    RELATIONS,
+    REPLACE_RECORD,
+    REPLACE_REWARD,
+)
+from companion.contract import one_context
+from companion.core import Universe
+from evidence.measure.record import (
+    Leak,
+    NotMeasured,
+    Played,
+    Recorder,
+    Run,
+    Wish,
+    fresh_rows,
+    has_contexts,
+    same,
+)
+
+FEW = 16  # candidates for every round of a run of many rounds
+LONG = 40  # rounds that are many
+MOST = 1_200  # rounds that are played for all candidates together
+BEST = 4  # records that the search keeps
+LARGE = 1e6  # a reward as large as any where the universe has no bound
+# laws of numbers that others, which are let out, choose
+CHOSEN = {"peeled", "picks", "vertex"}
+
+
+# --- which record is replaced, and by which
+
+
+class Position(NamedTuple):
+    """A round whose record is replaced, and its context where contexts are public."""
+
+    at: int
+    context: np.ndarray | None
+
+
+class Candidates(NamedTuple):
+    """Records in place of one."""
+
+    records: list  # (arm, x, r), or None: no record
+    outside: np.ndarray  # 0: near, 1: a thousand, 2: a billion times too large
+    pairs: np.ndarray  # (pairs, 2) of those that are neighbours of each other
+
+
+def dimension(policy) -> int:
+    """Dimension of a context; 1 for policies without contexts."""
+    return getattr(policy.params, "d", 1)
+
+
+def universe(policy) -> Universe:
+    """Where its records come from: a cube, if it does not say."""
+    return getattr(policy, "universe", None) or Universe(norm=np.inf)
+
+
+def extreme_rewards(world) -> tuple[float, float]:
+    """The smallest and the largest reward."""
+    return max(world.low, -LARGE), min(world.high, LARGE)
+
+
+def filler(case) -> list[tuple[int, np.ndarray, float]]:
+    """The records that stay the same, one per round."""
+    rng = np.random.default_rng(7)
+    d = dimension(case.policy)
+    rows = rng.uniform(-0.5, 0.5, (case.rounds, d + 1))
+    return [(0, row[:d], row[d]) for row in rows]
+
+
+def positions(case) -> list[Position]:
+    """The first round, one in the middle, the last; where rewards alone are private for
+    several contexts each."""
+    rounds = sorted({0, case.rounds // 2, case.rounds - 1})
+    contexts = [None]
+    if case.policy.guarantee.neighbours == REPLACE_REWARD:
+        d = dimension(case.policy)
+        corners = corners_of(universe(case.policy), d)[:, :d]
+        longest = corners[np.abs(corners).sum(axis=1).argmax()]
+        contexts = [np.eye(d)[0], -np.eye(d)[-1], longest]
+    return [Position(at, x) for at in rounds for x in contexts]
+
+
+def directions(d: int) -> np.ndarray:
+    """(n, d) of length 1: for d = 2 every 15 degrees, else the axes and all corners of
+    the cube; beyond d = 6 two of them and their opposites."""
+    if d == 2:
+        angle = np.arange(24) * np.pi / 12
+        return np.column_stack([np.cos(angle), np.sin(angle)])
+    if d <= 6:
+        signs = np.array(list(product((-1.0, 1.0), repeat=d)))
+    else:
+        two = np.array([np.ones(d), np.cos(np.pi * np.arange(d))])
+        signs = np.vstack([two, -two])
+    return np.vstack([np.eye(d), -np.eye(d), signs / np.sqrt(d)])
+
+
+def with_rewards(contexts, rewards) -> np.ndarray:
+    """(n, d + 1): every context with every reward."""
+    return np.array([(*x, r) for x in contexts for r in rewards])
+
+
+def far_records(d: int, size: float) -> np.ndarray:
+    """(n, d + 1) records (x, r) so many times too large; of some the reward alone."""
+    ways = directions(d)[::3]
+    rewards = (-size, size)
+    return np.vstack(
+        [with_rewards(size * ways, rewards), with_rewards(ways[:4], rewards)]
+    )
+
+
+def corners_of(universe, d: int) -> np.ndarray:
+    """(n, d + 1) records on the corners of a `Universe`: axes and diagonals, extreme
+    rewards."""
+    if universe.offset:
+        inner = directions(d - 1)
+        contexts = np.sqrt(0.5) * np.column_stack([inner, np.ones(len(inner))])
+    else:
+        contexts = np.array([inside(universe, x) for x in directions(d)])
+    return with_rewards(np.unique(contexts, axis=0), extreme_rewards(universe))
+
+
+def inside(world, x, size: float = 1.0) -> np.ndarray:
+    """The context with this direction, and this share of the largest size of a
+    `Universe`."""
+    if world.offset:
+        inner = x[:-1] / max(np.linalg.norm(x[:-1]), 1e-9)
+        return np.sqrt(0.5) * np.append(size * inner, 1.0)
+    radius = world.radius if world.radius < np.inf else 1.0
+    return size * radius * x / max(np.linalg.norm(x, world.norm), 1e-9)
+
+
+def candidates(case, context=None, more=()) -> Candidates:
+    """`Candidates` by the relation of the case's guarantee; context: the public one,
+    where rewards alone are private; more: (n, d + 1) further records."""
+    relation = case.policy.guarantee.neighbours
+    if relation not in RELATIONS:
+        raise NotMeasured(f"neighbours must be one of {RELATIONS}; got {relation!r}")
+    d = dimension(case.policy)
+    world = universe(case.policy)
+    near = corners_of(Universe(), d)
+    if d > world.offset:
+        near = np.vstack([near, corners_of(world, d)])
+    if case.records is not None:
+        near = np.vstack([near, case.records])
+    thousand = far_records(d, 1e3)
+    billion = far_records(d, 1e9)
+    if case.rounds > LONG:
+        paid = np.abs(near[:, d])
+        near = spread(near[paid == paid.max()], FEW)
+        thousand = thousand[:4]
+        billion = billion[:4]
+    elif case.rounds * len(near) > MOST:
+        near = spread(near, MOST // case.rounds)
+    near = np.vstack([near, *more])
+    groups = [near, thousand, billion]
+    if relation == REPLACE_REWARD:
+        groups = [with_rewards([context], np.unique(rows[:, d])) for rows in groups]
+    outside = np.repeat([0, 1, 2], [len(rows) for rows in groups])
+    records = [(i % 2, row[:d], row[d]) for i, row in enumerate(np.vstack(groups))]
+    has_choice = has_contexts(case.policy) and not one_context(case.policy)
+    if case.assumes_compliance and has_choice and relation == REPLACE_RECORD:
+        wishes = [(Wish(arm), x, r) for arm, x, r in records if r == 1.0]
+        records += wishes
+        outside = np.append(outside, np.zeros(len(wishes), int))
+    if relation == ADD_OR_REMOVE:
+        none = len(records)
+        pairs = np.array([(i, none) for i in range(none)])
+        return Candidates([*records, None], np.append(outside, 0), pairs)
+    pairs = np.column_stack(np.triu_indices(len(records), 1))
+    return Candidates(records, outside, pairs)
+
+
+def spread(rows, n: int):
+    """n of these rows, evenly spread."""
+    return rows[np.linspace(0, len(rows) - 1, n).astype(int)]
+
+
+# --- what they let out
+
+
+class Shown(NamedTuple):
+    """One part of one call, for all candidates."""
+
+    call: int
+    part: int
+    law: str
+    numbers: np.ndarray  # (candidates, ...), with the same noise
+
+
+class Seen(NamedTuple):
+    """What all candidates in place of one round's record let out, after one and the same
+    past."""
+
+    base: Run | None  # the run whose outcomes all others share
+    parts: list  # `Shown`, one call after the other
+    candidates: Candidates
+    runs: list = ()  # of the candidates
+    at: int = 0  # the round
+
+    def stacked(self, law: str) -> np.ndarray:
+        """(candidates, n): all numbers of this law."""
+        parts = [part.numbers for part in self.parts if part.law == law]
+        return np.hstack([numbers.reshape(len(numbers), -1) for numbers in parts])
+
+    def owners(self, law: str) -> np.ndarray:
+        """(n,): the calls that show the numbers of `stacked`."""
+        parts = [part for part in self.parts if part.law == law]
+        sizes = [part.numbers[0].size for part in parts]
+        return np.repeat([part.call for part in parts], sizes)
+
+    def moves(self, numbers: np.ndarray) -> np.ndarray:
+        """(pairs, ...): how far two neighbours are apart in these numbers (candidates,
+        ...)."""
+        one, other = self.candidates.pairs.T
+        return numbers[one] - numbers[other]
+
+    def distances(self) -> np.ndarray:
+        """(pairs,): how far all numbers move together, but for those that are chosen by
+        others."""
+        squares = 0.0
+        for part in self.parts:
+            if part.law not in CHOSEN:
+                moves = self.moves(part.numbers)
+                squares += (moves**2).reshape(len(moves), -1).sum(axis=1)
+        return np.sqrt(squares)
+
+    def bounded(self) -> bool:
+        """Whether records a billion times too large move no further than a thousand."""
+        size = self.distances()
+        outside = self.candidates.outside[self.candidates.pairs].max(axis=1)
+        thousand = size[outside == 1].max(initial=0.0)
+        billion = size[outside == 2].max(initial=0.0)
+        if billion <= thousand * (1 + 1e-6):
+            return True
+        if billion <= 1e3 * thousand:
+            raise NotMeasured(
+                "a release grows with the record's size, but slowly: "
+                f"{[thousand, billion]}"
+            )
+        return False
+
+    def releases(self) -> int:
+        """How many calls the record moves."""
+        moved = {part.call for part in self.parts if self.moves(part.numbers).any()}
+        return len(moved)
+
+
+def see(case, position, seed: int = 1, tries: int = 0, guesses: bool = True) -> Seen:
+    """`Seen`: every candidate at this position, and the best of a search by so many
+    tries; guesses: whether a law that is not declared is read off the draws.
+
+    Raises `Leak` if more than the releases depends on a record: their number, the advice
+    to others, the public part of the state.
+    """
+    at = position.at
+    recorder = Recorder(case, guesses)
+    fixed = filler(case)
+    if position.context is not None:
+        fixed[at] = (0, position.context, 1.0)
+    base = recorder.play(fixed, seed=seed, mark=at)
+
+    def follow(record):
+        run = recorder.play(replaced(fixed, at, record), seed=seed, script=base)
+        compare(run, base, at)
+        return run
+
+    more = []
+    if tries and position.context is None and has_contexts(case.policy):
+        more = searched(case, follow, numbers_of(base), tries)
+    found = candidates(case, position.context, more)
+    records = found.records
+    if records[-1] is None:
+        records[-1] = no_record(case, recorder, fixed, base, at, seed)
+    runs = [follow(record) for record in records]
+    parts = []
+    for i, call in enumerate(base.calls):
+        for j, part in enumerate(call.clean):
+            numbers = np.array([run.calls[i].clean[j].numbers for run in runs])
+            parts.append(Shown(call=i, part=j, law=part.law, numbers=numbers))
+    return Seen(base=base, parts=parts, candidates=found, runs=runs, at=at)
+
+
+def replaced(records, at: int, record) -> list:
+    """The records with another one in this round."""
+    return [*records[:at], record, *records[at + 1 :]]
+
+
+def no_record(case, recorder, fixed, base, at: int, seed: int):
+    """What stands for a removed record: None; where every record has releases of its own,
+    one of zeros, which must add nothing to them."""
+    alone = recorder.play(replaced(fixed, at, None), seed=seed)
+    if len(alone.calls) == len(base.calls):
+        return None
+    zeros = (0, np.zeros(dimension(case.policy)), 0.0)
+    for call in recorder.play([zeros] * case.rounds).calls[:LONG]:
+        z = fresh_rows(call, 2000, 1)
+        if (np.abs(z.mean(axis=0)) > 0.16 * z.std(axis=0)).any():
+            raise NotMeasured("without a record there is another number of releases")
+    return zeros
+
+
+def compare(run, base, at: int) -> None:
+    """Raises `Leak` where `run` shows more than its releases of the record of round `at`,
+    in which alone its records are not those of `base`."""
+    who = f"the record of round {at + 1}"
+    if len(run.calls) != len(base.calls):
+        raise Leak(
+            f"{who} changes how often something is released: {len(run.calls)} times or "
+            f"{len(base.calls)}; release at times that depend on public numbers alone"
+        )
+    for t, (told, before) in enumerate(zip(run.arms, base.arms, strict=True)):
+        own = int(t == at)  # advice to the user whose record it is
+        if told[own:] != before[own:]:
+            raise Leak(
+                f"advice to others depends on more of {who} than what was released: let "
+                "`select` read released fields alone"
+            )
+    for one, other in zip(run.public, base.public, strict=True):
+        a = one.content
+        b = other.content
+        if not same(a, b) and not np.array_equal(a, b, equal_nan=True):
+            raise Leak(
+                f"the public state's field `{one.name}` depends on more of {who} than "
+                "what was released: name it in Policy(private=...) if nobody sees it, "
+                "else release it with noise"
+            )
+
+
+def need_quiet(case, at: int) -> None:
+    """Raises `Leak` if, among records of zeros, one with an extreme reward shows more
+    than its releases: there a small change turns the advice.
+
+    Users who play another arm than they are told are neighbours like all others, where
+    the guarantee assumes nothing.
+    """
+    if case.assumes_compliance or at + 1 >= case.rounds:
+        return
+    recorder = Recorder(case)
+    d = dimension(case.policy)
+    world = universe(case.policy)
+    quiet = [(Played(0), np.zeros(d), 0.0)] * case.rounds
+    x = np.zeros(d)
+    x[0] = 0.5
+    for arm in (0, 1):
+        low = (Played(arm), x, max(world.low, -1.0))
+        high = (Played(arm), x, min(world.high, 1.0))
+        base = recorder.play(replaced(quiet, at, low), seed=1)
+        other = recorder.play(replaced(quiet, at, high), seed=1, script=base)
+        compare(other, base, at)
+
+
+# --- the record that moves most
+
+
+def numbers_of(run) -> np.ndarray:
+    """(m,): all that a run releases, with the same noise in every run."""
+    numbers = [part.numbers.ravel() for call in run.calls for part in call.clean]
+    return np.concatenate([[], *numbers])
+
+
+class Try(NamedTuple):
+    """A record that the search has tried."""
+
+    far: float  # from what is released of the filler
+    context: np.ndarray
+    reward: float
+
+
+def searched(case, follow, usual, tries: int):
+    """Rows (x, r) of those, of so many at random and near the best, that move what is
+    released furthest from the usual: a search without gradients."""
+    rng = np.random.default_rng(19)
+    world = universe(case.policy)
+    d = dimension(case.policy)
+    best = []
+    for i in range(tries):
+        if i < tries // 2 or not best:
+            size = 1.0 if rng.random() < 0.7 else rng.random()
+            x = inside(world, rng.standard_normal(d), size)
+            r = extreme_rewards(world)[rng.integers(2)]
+        else:
+            old = best[i % len(best)]
+            step = 0.3 * 0.5 ** (8.0 * i / tries - 4.0)
+            x = inside(world, old.context + step * rng.standard_normal(d))
+            r = old.reward
+        run = follow((i % 2, x, r))
+        far = np.linalg.norm(numbers_of(run) - usual)
+        best.append(Try(far=far, context=x, reward=r))
+        best = sorted(best, key=lambda one: -one.far)[:BEST]
+    return [(*one.context, one.reward) for one in best]
+
+
+def farthest(case, position):
+    """The two neighbouring lists of records that are furthest apart in what they release
+    with the same noise, whatever the law of the noise."""
+    seen = see(case, position, guesses=False)
+    found = seen.candidates
+    size = np.where((found.outside[found.pairs] < 2).all(axis=1), seen.distances(), -1.0)
+    fixed = filler(case)
+    if position.context is not None:
+        fixed[position.at] = (0, position.context, 1.0)
+    one, other = found.pairs[size.argmax()]
+    return (
+        replaced(fixed, position.at, found.records[one]),
+        replaced(fixed, position.at, found.records[other]),
+    )
