@@ -249,15 +249,15 @@ def need_neighbours(a, b, user: int | None = None) -> None:
         )
 
 
-def along(direction):
+class along:
     """The statistic <output, direction>: for normal noise of one size, the best one there
     is."""
-    direction = np.ravel(direction)
 
-    def statistic(outputs):
-        return outputs.reshape(len(outputs), -1) @ direction
+    def __init__(self, direction):
+        self.direction = np.asarray(direction, dtype=float).ravel()
 
-    return statistic
+    def __call__(self, outputs):
+        return outputs.reshape(len(outputs), -1) @ self.direction
 
 
 def epsilon_lower_bound(mechanism, a, b, *, delta=0.0, **how) -> Audit:
