@@ -408,12 +408,17 @@ def test_compiled_and_plain_templates_play_the_same_arms(tmp_path, whole):
     assert np.array_equal(checks.run(plain, X, R)[0], checks.run(compiled, X, R)[0])
 
 
+def no_plans(subject, quick):
+    """Nothing is measured."""
+    return []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", policies.TABLE)
 def test_our_own_policies_are_not_refuted(name, monkeypatch):
     """Without instances, which `test_every_guarantee` measures."""
     monkeypatch.setattr(attack, "ROUNDS", {True: 16})
-    monkeypatch.setattr(measuring, "plans", lambda subject, quick: [])
+    monkeypatch.setattr(measuring, "plans", no_plans)
     assert judge(name, quick=True, trials=40).word == "BOUNDED ONLY"
 
 
