@@ -389,7 +389,6 @@ BOUNDED = {
     "counts with binomial noise",  # its law is proved at budgets up to 1, here to 8
     "eight releases by advanced composition",  # promises four times what is lost
     "the exponential mechanism on arms",  # picks of a batch follow those before
-    "a mean's sensitivity for sums",
     "no noise now and then",
     "noise cut at four scales",
 }
