@@ -16,26 +16,14 @@ WEAK = {"d": 3, "n": 400, "epsilon": 2.0, "delta": 0.01}
 STREAM = {"d": 3, "n": 400, "epsilon": 4.0, "delta": 0.001}
 
 TABLE = {
-    "local_md": Entry(
-        local_md,
-        WEAK,
-    ),
-    "noisy_sfw": Entry(
-        noisy_sfw,
-        WEAK | {"step_scale": 0.5},
-    ),
+    "local_md": Entry(local_md, WEAK),
+    "noisy_sfw": Entry(noisy_sfw, WEAK | {"step_scale": 0.5}),
     "noisy_sgd": Entry(
         noisy_sgd,
         WEAK | {"n": 60},  # it takes n^2 steps
     ),
-    "streaming_fw": Entry(
-        streaming_fw,
-        STREAM | {"p": 1.5, "radius": 1.0},
-    ),
-    "vertex_fw": Entry(
-        vertex_fw,
-        STREAM,
-    ),
+    "streaming_fw": Entry(streaming_fw, STREAM | {"p": 1.5, "radius": 1.0}),
+    "vertex_fw": Entry(vertex_fw, STREAM),
 }
 
 factory, example = lookup(TABLE)

@@ -55,94 +55,28 @@ def _two_learners(K):
 
 
 TABLE = {
-    "anytime_linucb": Entry(
-        anytime_linucb,
-        {"d": 3, "epsilon": 1.0, "delta": 0.1},
-    ),
-    "combiner": Entry(
-        combiner,
-        _two_learners,
-    ),
-    "corrected_ridge": Entry(
-        corrected_ridge,
-        LINEAR,
-    ),
-    "ecolog": Entry(
-        ecolog,
-        {"d": 3, "theta_bound": 2.0},
-    ),
-    "fliphat": Entry(
-        fliphat,
-        SPARSE | {"b_max": 1.0, "iteration_rate": 0.4},
-    ),
-    "forced_lasso": Entry(
-        forced_lasso,
-        lambda K: {"d": 3, "K": K},
-    ),
-    "glm_ucb": Entry(
-        glm_ucb,
-        GLM | {"T": 400},
-    ),
-    "gloc": Entry(
-        gloc,
-        GLM,
-    ),
-    "jdp_linucb": Entry(
-        jdp_linucb,
-        LINEAR,
-    ),
-    "joint_glm": Entry(
-        joint_glm,
-        GLM | {"T": 400} | JOINT,
-    ),
-    "lasso_bandit": Entry(
-        lasso_bandit,
-        {"d": 3, "T": 4000, "penalty": 0.1, "every": 5},
-    ),
-    "ldp_linucb": Entry(
-        ldp_linucb,
-        LINEAR,
-    ),
-    "linucb": Entry(
-        linucb,
-        {"d": 3, "noise": 0.5},
-    ),
-    "lplr": Entry(
-        lplr,
-        BINS | {"gamma": 4.0, "threshold": 0.0},
-    ),
-    "online_linucb": Entry(
-        online_linucb,
-        LINEAR,
-    ),
-    "random": Entry(
-        random,
-        {},
-    ),
-    "residual_fliphat": Entry(
-        residual_fliphat,
-        SPARSE | {"warm_start": True},
-    ),
-    "rs_glinucb": Entry(
-        rs_glinucb,
-        GLM | {"T": 400},
-    ),
-    "sco_bandit": Entry(
-        sco_bandit,
-        lambda K: FORCED | {"K": K, "t0": min(20, 200 // K)},
-    ),
-    "sdp_linucb": Entry(
-        sdp_linucb,
-        LINEAR,
-    ),
-    "shuffle_glm": Entry(
-        shuffle_glm,
-        lambda K: SHUFFLE | {"d": 3, "K": K, "T": 400},
-    ),
-    "suffstats": Entry(
-        suffstats,
-        BINS,
-    ),
+    "anytime_linucb": Entry(anytime_linucb, {"d": 3, "epsilon": 1.0, "delta": 0.1}),
+    "combiner": Entry(combiner, _two_learners),
+    "corrected_ridge": Entry(corrected_ridge, LINEAR),
+    "ecolog": Entry(ecolog, {"d": 3, "theta_bound": 2.0}),
+    "fliphat": Entry(fliphat, SPARSE | {"b_max": 1.0, "iteration_rate": 0.4}),
+    "forced_lasso": Entry(forced_lasso, lambda K: {"d": 3, "K": K}),
+    "glm_ucb": Entry(glm_ucb, GLM | {"T": 400}),
+    "gloc": Entry(gloc, GLM),
+    "jdp_linucb": Entry(jdp_linucb, LINEAR),
+    "joint_glm": Entry(joint_glm, GLM | {"T": 400} | JOINT),
+    "lasso_bandit": Entry(lasso_bandit, {"d": 3, "T": 4000, "penalty": 0.1, "every": 5}),
+    "ldp_linucb": Entry(ldp_linucb, LINEAR),
+    "linucb": Entry(linucb, {"d": 3, "noise": 0.5}),
+    "lplr": Entry(lplr, BINS | {"gamma": 4.0, "threshold": 0.0}),
+    "online_linucb": Entry(online_linucb, LINEAR),
+    "random": Entry(random, {}),
+    "residual_fliphat": Entry(residual_fliphat, SPARSE | {"warm_start": True}),
+    "rs_glinucb": Entry(rs_glinucb, GLM | {"T": 400}),
+    "sco_bandit": Entry(sco_bandit, lambda K: FORCED | {"K": K, "t0": min(20, 200 // K)}),
+    "sdp_linucb": Entry(sdp_linucb, LINEAR),
+    "shuffle_glm": Entry(shuffle_glm, lambda K: SHUFFLE | {"d": 3, "K": K, "T": 400}),
+    "suffstats": Entry(suffstats, BINS),
 }
 
 factory, example = lookup(TABLE)
