@@ -1,2 +1,1 @@
-"""Guarantees rebuilt from running kernels, attacks in a table, planted faults,
-canaries."""
+"""Guarantees rebuilt from running kernels, attacks in a table, planted faults."""
