@@ -300,13 +300,9 @@ def playing(policy, *, user: int | None = None):
     T).
 
     user: round (from 0) whose own arm is hidden, as joint differential privacy does for
-    the user whose data differ.  Raises ValueError on a user past the policy's horizon or
-    the data's end.
+    the user whose data differ.  Raises ValueError on a user past the data's end.
     """
-    T = getattr(policy.params, "T", None)
     several = runs_of(policy)
-    if user is not None:
-        need_int("user", user, 0, T and T - 1)
 
     def mechanism(data, rng, n):
         rounds = len(data[0])
@@ -333,73 +329,33 @@ def filled(shape: tuple[int, ...], fill):
     return mechanism
 
 
-def on_first_nodes(
-    policy,
-    a,
-    b,
-    several,
-    move,
-    *,
-    K: int = 2,
-    weights=np.ones_like,
-    note="",
-):
+def on_first_nodes(policy, a, b, several, move, *, K: int = 2, note=""):
     """`Attack` on the nodes of a tree that hold the first user's record, of which each is
     the sum after 1, 2, 4, ... rounds if all others send zeros.
 
     a, b: the record (x (d,), r), for each of K arms; several: `runs_of`, whose first
-    numbers are released; move: how far the record moves them; weights: what they are
-    multiplied by, of the rounds (m,).
+    numbers are released; move: how far the record moves them.
     """
     p = policy.params
-    data = []
     ends = 1 << np.arange(tree_levels(p.T))
-    for x, r in (a, b):
+
+    def stream(x, r):
         X = np.zeros((ends[-1], K, p.d))
         R = np.zeros((ends[-1], K))
         X[0] = x
         R[0] = r
-        data.append((X, R))
+        return X, R
 
     def nodes(data, rng, n):
         _, sums = several(data, rng, n, ends)
-        return sums[:, :, : len(move)] * weights(ends)[:, None]
+        return sums[:, :, : len(move)]
 
-    return Attack(nodes, *data, along(np.tile(move, len(ends))), "releases", note)
-
-
-def learning(optimiser):
-    """The mechanism that feeds an optimiser all records (X, Y) and shows what becomes
-    public: the parameters after each, (n, records, d), of a batch method the last
-    alone."""
-
-    def mechanism(data, rng, n):
-        X, Y = data
-        p = optimiser.params
-        out = np.zeros((n, *X.shape))
-        for i in range(n):
-            optimiser.run(p, optimiser.init(p, rng), X, Y, rng, out[i])
-        return out if optimiser.step is not None else out[:, -1:]
-
-    return mechanism
-
-
-def on_first_label(optimiser, note: str) -> Attack:
-    """`Attack` on what an optimiser for squares publishes in the end: the first label is
-    as large as it may be, or its opposite, at the context e_1; all other records are
-    zero.
-    """
-    p = optimiser.params
-    X = np.zeros((p.n, p.d))
-    Y = np.zeros(p.n)
-    X[0, 0] = 1.0
-    Y[0] = p.high
     return Attack(
-        mechanism=learning(optimiser),
-        a=(X, Y),
-        b=(X, -Y),
-        statistic=along(X[0]),
-        sees="parameters",
+        mechanism=nodes,
+        a=stream(*a),
+        b=stream(*b),
+        statistic=along(np.tile(move, len(ends))),
+        sees="releases",
         note=note,
     )
 

@@ -32,9 +32,8 @@ def gradients(p, X, Y, rng, out):
             sgd.descend(p, theta, A, b, rng, out[i, k])
 
 
-def sgd_attacks(optimiser):
-    """`audit.Attack`s: all noisy gradients, which the proof composes, and the parameter
-    at the end, all that is public.
+def sgd_attack(optimiser):
+    """`audit.Attack`: all noisy gradients, which the proof composes.
 
     The first label is as large as it may be, or its opposite, as in the former are all
     others.
@@ -49,10 +48,15 @@ def sgd_attacks(optimiser):
     def steps(data, rng, out):
         gradients(p, *data, rng, out)
 
-    seen = audit.filled((p.steps, p.d), steps)
-    loss = partial(sampled_loss, p)
-    released = audit.Attack(seen, (X, Y), (X, Z), loss, "releases", runs=False)
-    return released, audit.on_first_label(optimiser, "the order of steps")
+    attack = audit.Attack(
+        mechanism=audit.filled((p.steps, p.d), steps),
+        a=(X, Y),
+        b=(X, Z),
+        statistic=partial(sampled_loss, p),
+        sees="releases",
+        runs=False,
+    )
+    return (attack,)
 
 
 def sampled_loss(p, seen):
@@ -88,7 +92,7 @@ def first_releases(p, s, x, y, rng, out):
         copy(s.released, out[i])
 
 
-def sfw_attacks(optimiser):
+def sfw_attack(optimiser):
     """`audit.Attack`: the first release; a label is as large as it may be, or its
     opposite."""
     p = optimiser.params
@@ -98,17 +102,16 @@ def sfw_attacks(optimiser):
     def shown(record, rng, out):
         first_releases(p, s, *record, rng, out)
 
-    return (
-        audit.Attack(
-            mechanism=audit.filled((p.d,), shown),
-            a=(x, p.high),
-            b=(x, -p.high),
-            statistic=audit.along(-x),
-            sees="releases",
-            note="later gradients",
-            runs=False,
-        ),
+    attack = audit.Attack(
+        mechanism=audit.filled((p.d,), shown),
+        a=(x, p.high),
+        b=(x, -p.high),
+        statistic=audit.along(-x),
+        sees="releases",
+        note="later gradients",
+        runs=False,
     )
+    return (attack,)
 
 
 def sfw_attack_instances():
@@ -128,10 +131,31 @@ def sfw_measured():
 # LocalMD.
 
 
-def md_attacks(optimiser):
-    """`audit.Attack`: the parameter at the end, all that is public, as the first label
-    moves it."""
-    return (audit.on_first_label(optimiser, "the order of steps"),)
+def md_attack(optimiser):
+    """`audit.Attack`: the parameter at the end, all that is public.  The first label is
+    as large as it may be, or its opposite, at the context e_1; all other records are
+    zero."""
+    p = optimiser.params
+    X = np.zeros((p.n, p.d))
+    Y = np.zeros(p.n)
+    X[0, 0] = 1.0
+    Y[0] = p.high
+
+    def last(data, rng, out):
+        every = np.empty((p.n, p.d))
+        for row in out:
+            optimiser.run(p, optimiser.init(p, rng), *data, rng, every)
+            row[:] = every[-1]
+
+    attack = audit.Attack(
+        mechanism=audit.filled((p.d,), last),
+        a=(X, Y),
+        b=(X, -Y),
+        statistic=audit.along(X[0]),
+        sees="parameters",
+        note="the order of steps",
+    )
+    return (attack,)
 
 
 def md_attack_instances():

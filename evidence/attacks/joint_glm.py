@@ -19,42 +19,56 @@ def own_attacks(policy):
 
 
 def on_nodes(policy):
-    """The first user's context is e_1 or e_2 (d >= 2), and enters one of the two trees.
+    """The first user's context is e_1 or e_2 (d >= 2), which enters the tree of V where
+    she explores.
 
     Her leaf lies in the nodes that end at 1, 2, 4, ...: with all later contexts at 0 the
     released sums at powers of two are that leaf plus one draw of the node noise each.
     """
-    first = policy.init(policy.params)
-    a, b = np.eye(policy.params.d)[:2]
-    explores = first.V.inverse[0, 0] >= policy.params.threshold
-    move = np.zeros_like(first.V.exact)
+    d = policy.params.d
+    a, b = np.eye(d)[:2]
+    move = np.zeros(d * (d + 1) // 2)
     add_leaf(1.0, a, move)
     add_leaf(-1.0, b, move)
-
-    def released(s):
-        return s.V.released if explores else s.H.released
-
-    sums = audit.runs_of(policy, released)
+    sums = audit.runs_of(policy, lambda s: s.V.released)
     return audit.on_first_nodes(
         policy, (a, 0.0), (b, 0.0), sums, move, K=1, note="gradients"
     )
 
 
 def on_exploration(policy):
-    """A late user has unit vectors, or zeros: has theta_o changed before the next user's
-    selection, and does a later user with short contexts, a probe, get another arm than
-    the first?"""
+    """A late user has unit vectors, or zeros: has theta_o changed from before her round
+    until after the next user's selection, and does a later user with short contexts, a
+    probe, get another arm than the first?"""
     d = policy.params.d
     T = min(policy.params.T, 21)
     probed = T - 1 - d  # the user whose data differ in the probe
     note = "what the estimates say"
-    changed = estimate_changes(policy, T - 2)
-    before, after = attack_world(T, T - 2, d)
-    state = audit.Attack(changed, before, after, np.asarray, "state", note)
-    arms = audit.playing(policy, user=probed)
-    before, after = probe_world(T, probed, d)
-    shown = audit.Attack(arms, before, after, second_arm, "actions", note)
-    return state, shown
+    estimates = audit.runs_of(policy, lambda s: s.theta_o)
+
+    def changed(data, rng, n):
+        _, seen = estimates(data, rng, n, [T - 2, T])
+        return (seen[:, 0] != seen[:, 1]).any(axis=1).astype(float)
+
+    a, b = attack_world(T, T - 2, d)
+    state = audit.Attack(
+        mechanism=changed,
+        a=a,
+        b=b,
+        statistic=np.asarray,
+        sees="state",
+        note=note,
+    )
+    a, b = probe_world(T, probed, d)
+    actions = audit.Attack(
+        mechanism=audit.playing(policy, user=probed),
+        a=a,
+        b=b,
+        statistic=second_arm,
+        sees="actions",
+        note=note,
+    )
+    return state, actions
 
 
 def second_arm(arms):
@@ -97,18 +111,6 @@ def attack_world(T: int, user: int, d: int = 3, seed: int = 0):
     return (X, R), (other, R)
 
 
-def estimate_changes(policy, user: int):
-    """The mechanism that says, of data (X, R), whether theta_o changed from before this
-    user's round until after the next one's selection.  Outputs (n,) of 0 or 1."""
-    shown = audit.runs_of(policy, lambda s: s.theta_o)
-
-    def mechanism(data, rng, n):
-        _, seen = shown(data, rng, n, [user, user + 2])
-        return (seen[:, 0] != seen[:, 1]).any(axis=1).astype(float)
-
-    return mechanism
-
-
 def attack_instances():
     """What the audits attack: both calibrations of the noise, and the printed rule of
     refreshing.
@@ -133,20 +135,26 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
     axis.  In the last life some users explore, others do not, and both estimates are
     fitted.
     """
-    cases = (
+    once = PRESETS["tight"]._replace(
+        a_v=0.0, a_h=0.0, steps_o=1, steps_tau=1, cutoff_o=1, cutoff_tau=1
+    )
+    instances = []
+    for calibration, gamma, T, link in (
         ("corrected", 0.1, 4, "logistic"),
         ("paper", 0.1, 4, "logistic"),
         ("corrected", 1e3, 4, "logistic"),
         ("corrected", 1.3, 8, "probit"),
-    )
-    once = PRESETS["tight"]._replace(
-        a_v=0.0, a_h=0.0, steps_o=1, steps_tau=1, cutoff_o=1, cutoff_tau=1
-    )
-    known = {"epsilon": 1.0, "delta": 0.02, "theta_bound": 200.0, "kappa": 4.0}
-    instances = []
-    for calibration, gamma, T, link in cases:
-        preset = once._replace(calibration=calibration, gamma=gamma)
-        policy = joint_glm(2, T, link=link, preset=preset, **known)
+    ):
+        policy = joint_glm(
+            2,
+            T,
+            epsilon=1.0,
+            delta=0.02,
+            theta_bound=200.0,
+            kappa=4.0,
+            link=link,
+            preset=once._replace(calibration=calibration, gamma=gamma),
+        )
         p = policy.params
         past = policy.init(p)
         if gamma < 1e3:
@@ -166,24 +174,28 @@ def leaky(rule: str, delta: float = 0.01, T: int = 64):
     The bound on theta is large, so that an estimate of noise alone rules arms out.
     """
     preset = PRESETS["explore"]._replace(gamma=3.0, cutoff_o=100)
-    return attacked_policy(T, delta, 10.0, preset, rule)
+    return joint_glm(
+        3,
+        T,
+        epsilon=1.0,
+        delta=delta,
+        theta_bound=10.0,
+        kappa=20.0,
+        preset=preset,
+        rule=rule,
+    )
 
 
 def late(rule: str):
     """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a
     ridge of H that noise alone outgrows it after one round."""
     preset = PRESETS["tight"]._replace(gamma=4.0, a_h=0.0)
-    return attacked_policy(64, 0.01, 1e4, preset, rule)
-
-
-def attacked_policy(T, delta, theta_bound, preset, rule):
-    """Joint-DP GLM in three dimensions at epsilon = 1."""
     return joint_glm(
         3,
-        T,
+        64,
         epsilon=1.0,
-        delta=delta,
-        theta_bound=theta_bound,
+        delta=0.01,
+        theta_bound=1e4,
         kappa=20.0,
         preset=preset,
         rule=rule,
@@ -210,8 +222,6 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     see: whether theta_o changed, and how many estimates theta_tau there were after a last
     user.
     """
-    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
-    state, arms = own_attacks(leaky(rule))[-2:]
     runs = audit.runs_of(late(rule), lambda s: s.fits[1])
 
     def fits(data, rng, n):
@@ -219,11 +229,17 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
         return number[:, 0]
 
     a, b = late_world()
-    return {
-        "arms of others": audit.attacked(arms, **options).epsilon,
-        "times of θ_o": audit.attacked(state, **options).epsilon,
-        "times of θ_τ": audit.epsilon_lower_bound(fits, a, b, **options).epsilon,
-    }
+    last = audit.Attack(fits, a, b, statistic=None, sees="state")
+    state, arms = own_attacks(leaky(rule))[-2:]
+    found = {}
+    for name, attack in (
+        ("arms of others", arms),
+        ("times of θ_o", state),
+        ("times of θ_τ", last),
+    ):
+        lost = audit.attacked(attack, delta=0.01, trials=trials, seed=seed, level=level)
+        found[name] = lost.epsilon
+    return found
 
 
 def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, level=0.999):

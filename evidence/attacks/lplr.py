@@ -3,6 +3,7 @@ measured."""
 
 import math
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +28,8 @@ from companion.lplr.lplr import (
     open_layer,
     send,
 )
-from companion.validate import need_float, need_int
-from evidence.attacks.audit import Attack, AuditInstance, attacked
+from companion.validate import need_int
+from evidence.attacks.audit import Attack, AuditInstance, attacked, filled
 
 # Audit data: one user's message, and what of it is released.
 
@@ -47,13 +48,13 @@ def public_state(oracle: Oracle, coef: float = 0.0, width: float = 0.0) -> Tree:
         tree.link[0, ACTIVE] = 1
         tree.stat[0, VALUE] = 1.0
         tree.frame[0] = np.eye(2)
-        tree.stat[0, COEF] = need_float("coef", coef)
-        tree.stat[0, FLAT] = need_float("width", width, 0.0)
+        tree.stat[0, COEF] = coef
+        tree.stat[0, FLAT] = width
         open_layer(oracle, tree, 1)
-        for b in range(tree.start[1], tree.start[2]):
-            tree.link[b, ACTIVE] = 1
-            tree.stat[b, VALUE] = oracle.edge[b - tree.start[1]] ** 2
-            tree.frame[b] = np.eye(2)
+        below = slice(tree.start[1], tree.start[2])
+        tree.link[below, ACTIVE] = 1
+        tree.stat[below, VALUE] = oracle.edge[: oracle.M] ** 2
+        tree.frame[below] = np.eye(2)
     return tree
 
 
@@ -67,40 +68,35 @@ def draw_messages(oracle, tree, stage, phi, y, rng, out):
     residual = np.empty(oracle.d)
     h = stage // 2
     d = oracle.d
+    number = ERROR if stage % 2 == 1 else COUNT
     for i in range(out.shape[0]):
         for b in range(tree.start[h], tree.start[h + 1]):
-            tree.stat[b, COUNT] = tree.stat[b, ERROR] = 0.0
+            tree.stat[b, number] = 0.0
             tree.vec[b, :] = 0.0
             tree.mat[b, :, :] = 0.0
         send(oracle, tree, stage, phi, y, rng, residual)
         for b in range(tree.start[h], tree.start[h + 1]):
             row = out[i, b - tree.start[h]]
-            row[0] = tree.stat[b, ERROR if stage % 2 == 1 else COUNT]
+            row[0] = tree.stat[b, number]
             row[1 : 1 + d] = tree.vec[b]
             row[1 + d :] = tree.mat[b].ravel()
 
 
-def part_attack(
-    oracle: Oracle, users, statistic, *, interval_stage=False, note="", **state
-) -> Attack:
-    """`Attack` on one message to the last layer, of LPLR-UPDATE or of LPLR-CI.
+def part_attack(oracle: Oracle, stage, users, statistic, note="", **state) -> Attack:
+    """`Attack` on one message to a stage of the last layer, whose node above has M bins.
 
     users: two of (phi (d,), y); state: keywords of `public_state`.
     """
-    tree = public_state(oracle, **state)
-    stage = 2 * oracle.d - 1 if interval_stage else 2 * oracle.d - 2
-    bins = tree.start[oracle.d] - tree.start[oracle.d - 1]
+    d = oracle.d
 
-    def mechanism(user, rng, n):
-        out = np.zeros((n, bins, 1 + oracle.d + oracle.d**2))
-        own = Tree(*(a.copy() for a in tree))  # audits of one tree may run side by side
-        phi = np.empty(oracle.d)
+    def sent(user, rng, out):
+        tree = public_state(oracle, **state)
+        phi = np.empty(d)
         y, _ = clip_to_ball(*user, phi)  # the only clip: audits take it away
-        draw_messages(oracle, own, stage, phi, y, rng, out)
-        return out
+        draw_messages(oracle, tree, stage, phi, y, rng, out)
 
     return Attack(
-        mechanism=mechanism,
+        mechanism=filled((oracle.M, 1 + d + d**2), sent),
         a=users[0],
         b=users[1],
         statistic=statistic,
@@ -116,8 +112,8 @@ def part_attack(
 def laplace_loss(a, b, scale, outputs: np.ndarray) -> np.ndarray:
     """Log-likelihood ratios (n,) of outputs (n, ...), for Lap(scale) around a against
     around b."""
-    axes = tuple(range(1, outputs.ndim))
-    return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
+    losses = (abs(outputs - b) - abs(outputs - a)) / scale
+    return losses.sum(axis=tuple(range(1, outputs.ndim)))
 
 
 def message_loss(oracle: Oracle, sent):
@@ -129,9 +125,10 @@ def message_loss(oracle: Oracle, sent):
     # what both users send: count, vector and matrix of bins 0 and 1
     a = np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
     b = np.array([[0.0, 0.0, 0.0], [1.0, -edge[1], edge[1] ** 2]])
-    vector = edge * oracle.vector_scale[0]
-    matrix = edge**2 * 2 * oracle.matrix_scale
-    scales = np.stack([np.full(2, oracle.count_scale), vector, matrix], axis=1)
+    scales = np.empty((2, 3))
+    scales[:, 0] = oracle.count_scale
+    scales[:, 1] = edge * oracle.vector_scale[0]
+    scales[:, 2] = edge**2 * 2 * oracle.matrix_scale
     return laplace_loss(a, b, scales, sent[:, :2])
 
 
@@ -160,8 +157,8 @@ def outside_support(scale, sent):
 
 def interval_loss(oracle: Oracle, sent):
     """Log-likelihood ratio of the interval statistics of bins 0 and 1."""
-    largest = oracle.cap * np.eye(2)
-    return laplace_loss(largest[0], largest[1], oracle.error_scale, sent[:, :, 0])
+    inside, outside = oracle.cap * np.eye(2)
+    return laplace_loss(inside, outside, oracle.error_scale, sent[:, :, 0])
 
 
 # Attacks on a part of a message
@@ -170,7 +167,7 @@ def interval_loss(oracle: Oracle, sent):
 def first_layer_attack(statistic, oracle: Oracle, note="") -> Attack:
     """d = 1: a user in bin 0 against one in bin 1."""
     users = (np.array([1.0]), 1.0), (np.array([oracle.edge[1]]), -1.0)
-    return part_attack(oracle, users, statistic, note=note)
+    return part_attack(oracle, 0, users, statistic, note)
 
 
 def message_attack(oracle: Oracle) -> Attack:
@@ -196,21 +193,21 @@ def matrix_attack(oracle: Oracle) -> Attack:
     """The matrix about a bin, from a user outside against one inside."""
     inside, outside = second_layer_users(oracle)
     statistic = partial(outside_support, oracle.matrix_scale)
-    return part_attack(oracle, (outside, inside), statistic)
+    return part_attack(oracle, 2, (outside, inside), statistic)
 
 
 def label_attack(coef: float, oracle: Oracle) -> Attack:
     """Residual labels after the public coefficient `coef`: +-(1 + coef sqrt(1/2))."""
     root = math.sqrt(0.5)
     users = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
-    return part_attack(oracle, users, third_number, coef=coef)
+    return part_attack(oracle, 2, users, third_number, coef=coef)
 
 
 def interval_attack(oracle: Oracle) -> Attack:
     """The stage of the half-widths, from two bins of layer 2."""
     users = second_layer_users(oracle)
     loss = partial(interval_loss, oracle)
-    return part_attack(oracle, users, loss, interval_stage=True, width=oracle.cap)
+    return part_attack(oracle, 3, users, loss, width=oracle.cap)
 
 
 def own_attacks(policy: Policy) -> tuple[Attack, ...]:
@@ -254,24 +251,30 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     on the edges of both bins, in both layers."""
     first = [-0.99, -0.25, 0.0, 0.25, 0.99]
     rest = [-0.96, -0.05, 0.0, 0.05, 0.96]
-    x = np.array([(a, b) for b in rest for a in first]) @ DIRECTIONS
-    records = np.vstack([np.insert(x, 2, y, axis=1) for y in (-1.0, 1.0)])
+    x = np.array(list(product(rest, first))) @ DIRECTIONS
+    low = np.insert(x, 2, -1.0, axis=1)
+    high = np.insert(x, 2, 1.0, axis=1)
     pooled = lplr(2, 64, 3, n0=8, gamma=20.0, M=2)
     apart = lplr(2, 64, 2, per_action=True, n0=8, gamma=20.0, M=2)
     printed = lplr(2, 64, 3, calibration="paper", n0=8, gamma=20.0, M=2)
-    begun = [
+    instances = []
+    for policy, past in (
         (pooled, None),
         (pooled, second_layer(pooled, 9)),
         (pooled, second_layer(pooled, 12)),
         (apart, None),
         (printed, None),
-    ]
-    reader = {send: released}
-    played = {"rounds": 2, "records": records}
-    return tuple(
-        AuditInstance(policy, reader, policy.private, state, **played)
-        for policy, state in begun
-    )
+    ):
+        case = AuditInstance(
+            policy,
+            {send: released},
+            policy.private,
+            initial_state=past,
+            rounds=2,
+            records=np.vstack([low, high]),
+        )
+        instances.append(case)
+    return tuple(instances)
 
 
 class Case(NamedTuple):
@@ -299,36 +302,39 @@ def audits(epsilon: float, coef: float = 8.0) -> list[Case]:
     not clipped. coef: coefficient of the public state that convicts the residual labels.
     """
     third = epsilon / 3
+    longest = third * (1 + coef * math.sqrt(0.5))  # loss of the longest label
+
+    def oracle(d, calibration, budget):
+        return lplr_params(d, 10**4, budget, M=2, calibration=calibration)
+
+    def case(calibration, d, what, attack_on, proven):
+        shown = "printed" if calibration == "paper" else calibration
+        return Case(
+            what=f"{shown}: {what}",
+            attack=attack_on(oracle(d, calibration, epsilon)),
+            promised=epsilon,
+            proven=proven,
+            fault="half of the noise",
+            faulty=attack_on(oracle(d, calibration, 2 * epsilon)),
+        )
+
+    on_counts = partial(first_layer_attack, counts)
+    on_vectors = partial(first_layer_attack, counts_and_vectors)
     on_labels = partial(label_attack, coef)
     label = f"residual label, past coefficient {coef:g}"
-    longest = third * (1 + coef * math.sqrt(0.5))  # loss of the longest label
-    on_vectors = partial(first_layer_attack, counts_and_vectors)
-    cases = []
-    for calibration, d, what, attack_on, proven in (
-        ("paper", 1, "counts", partial(first_layer_attack, counts), 2 * third),
-        ("paper", 1, "counts and vectors", on_vectors, 4 * third),
-        ("paper", 2, "matrix", matrix_attack, math.inf),
-        ("paper", 2, label, on_labels, longest),
-        ("paper", 2, "interval stage", interval_attack, 2 * epsilon),
-        ("corrected", 1, "whole message", message_attack, epsilon),
-        ("corrected", 2, "residual label", on_labels, epsilon / 6),
-        ("corrected", 2, "interval stage", interval_attack, epsilon),
-    ):
-        promised = epsilon
-        oracle = lplr_params(d, 10**4, epsilon, M=2, calibration=calibration)
-        fault = "half of the noise"
-        faulty = lplr_params(d, 10**4, 2 * epsilon, M=2, calibration=calibration)
-        if what == "residual label":
-            promised = third
-            fault = "labels that are not clipped"
-            faulty = oracle._replace(clip=False)
-        case = Case(
-            what=f"{'printed' if oracle.one_sided else 'corrected'}: {what}",
-            attack=attack_on(oracle),
-            promised=promised,
-            proven=proven,
-            fault=fault,
-            faulty=attack_on(faulty),
-        )
-        cases.append(case)
-    return cases
+    unclipped = oracle(2, "corrected", epsilon)._replace(clip=False)
+    labels = case("corrected", 2, "residual label", on_labels, epsilon / 6)
+    return [
+        case("paper", 1, "counts", on_counts, 2 * third),
+        case("paper", 1, "counts and vectors", on_vectors, 4 * third),
+        case("paper", 2, "matrix", matrix_attack, math.inf),
+        case("paper", 2, label, on_labels, longest),
+        case("paper", 2, "interval stage", interval_attack, 2 * epsilon),
+        case("corrected", 1, "whole message", message_attack, epsilon),
+        labels._replace(
+            promised=third,
+            fault="labels that are not clipped",
+            faulty=on_labels(unclipped),
+        ),
+        case("corrected", 2, "interval stage", interval_attack, epsilon),
+    ]

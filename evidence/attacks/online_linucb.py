@@ -22,22 +22,11 @@ def messages(p, x, y, rng, out):
         randomize(p, x, y, rng, out[i])
 
 
-def far_records(offset: bool, d: int):
-    """Two records (x, y) of the universe that are as far apart as any."""
-    x = np.zeros(d)
-    if not offset:
-        x[0] = 1.0
-        return (x, 1.0), (-x, -1.0)
-    x[0] = np.sqrt(0.5)
-    z = -x
-    x[-1] = z[-1] = np.sqrt(0.5)
-    return (x, 1.0), (z, 0.0)
-
-
 def own_attacks(policy: Policy):
-    """One user's message, for those two records and the best statistic."""
+    """One user's message, for two records as far apart as any in the ball, and the best
+    statistic."""
     p = policy.params
-    a, b = far_records(p.offset, p.d)
+    x = np.eye(p.d)[0]
 
     def sent(record, rng, out):
         x, y = record
@@ -45,9 +34,9 @@ def own_attacks(policy: Policy):
 
     attack = audit.Attack(
         mechanism=audit.filled((p.d + 1,), sent),
-        a=a,
-        b=b,
-        statistic=audit.along(np.append(a[0] - b[0], a[1] - b[1])),
+        a=(x, 1.0),
+        b=(-x, -1.0),
+        statistic=audit.along(np.append(2.0 * x, 2.0)),
         sees="message",
         runs=False,
     )

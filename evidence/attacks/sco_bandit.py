@@ -1,11 +1,11 @@
 """Attacks on the SCO bandit, and the instances that are measured."""
 
+from functools import partial
+
 import numpy as np
 
 from companion.streaming_sco.sco_bandit import sco_bandit
 from evidence.attacks import audit
-
-# What audits attack and measure.
 
 
 def on_later_users(policy):
@@ -21,14 +21,20 @@ def on_later_users(policy):
     X[:, :, 0] = 1.0
     R = np.zeros((p.T, p.K))
     R[0] = p.learner.high
-    other = np.zeros((p.T, p.K))
+    other = R.copy()
     other[0] = p.learner.low
 
     def to_arm_0(arms):
         return (arms == 0).sum(axis=1)
 
     seen = audit.playing(policy, user=0)
-    return audit.Attack(seen, (X, R), (X, other), to_arm_0, "actions")
+    return audit.Attack(
+        mechanism=seen,
+        a=(X, R),
+        b=(X, other),
+        statistic=to_arm_0,
+        sees="actions",
+    )
 
 
 def attacks(policy):
@@ -37,17 +43,17 @@ def attacks(policy):
     p = policy.params
     x = np.eye(p.d)[0]
 
-    def records(t):
-        return t + 1.0  # what is shown is a mean of so many
+    def released(s):
+        """The sum of arm 0, of which its gradient is the mean of t + 1 terms."""
+        return s.arms.gradient[0] * (s.arms.t[0] + 1.0)
 
     sums = audit.on_first_nodes(
         policy,
         a=(x, p.learner.high),
         b=(x, p.learner.low),
-        several=audit.runs_of(policy, lambda s: s.arms.gradient[0]),
+        several=audit.runs_of(policy, released),
         move=-x,
         K=p.K,
-        weights=records,
     )
     return sums, on_later_users(policy)
 
@@ -63,10 +69,10 @@ def measured():
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large
     rewards.
     """
-    keys = {"epsilon": 1.0, "delta": 1e-2}
-    clipped = sco_bandit(2, 2, 5, t0=0, clip=0.05, **keys)
-    forced = sco_bandit(2, 2, 6, t0=1, clip=0.05, **keys)
-    printed = sco_bandit(2, 2, 3, t0=0, radius=0.01, calibration="paper", **keys)
+    make = partial(sco_bandit, 2, 2, epsilon=1.0, delta=1e-2)
+    clipped = make(5, t0=0, clip=0.05)
+    forced = make(6, t0=1, clip=0.05)
+    printed = make(3, t0=0, radius=0.01, calibration="paper")
     return (
         *audit.instances(clipped),
         *audit.instances(printed, bound_is_tight=False),
@@ -93,4 +99,10 @@ def on_standing_arms(policy):
         return arms[:, 1] == 2
 
     seen = audit.playing(policy, user=1)
-    return audit.Attack(seen, (X, R), (silent, R), to_arm_2, "actions")
+    return audit.Attack(
+        mechanism=seen,
+        a=(X, R),
+        b=(silent, R),
+        statistic=to_arm_2,
+        sees="actions",
+    )

@@ -30,25 +30,26 @@ def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
     far from both: exp(-(nuclear norm)/(2 c)).
     """
     vector = laplace_loss(a, b, oracle.vector_scale, outputs[:, 0])
-    far_a = np.linalg.eigvalsh(outputs[:, 1:] - np.outer(a, a))
-    far_b = np.linalg.eigvalsh(outputs[:, 1:] - np.outer(b, b))
-    matrix = np.abs(far_b).sum(axis=1) - np.abs(far_a).sum(axis=1)
-    return vector + matrix / (2 * oracle.matrix_scale)
+    of_a = np.linalg.eigvalsh(outputs[:, 1:] - np.outer(a, a))
+    of_b = np.linalg.eigvalsh(outputs[:, 1:] - np.outer(b, b))
+    farther = np.abs(of_b).sum(axis=1) - np.abs(of_a).sum(axis=1)
+    return vector + farther / (2 * oracle.matrix_scale)
 
 
 def own_attacks(policy: Policy) -> tuple[Attack, ...]:
     """`Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1."""
     oracle = policy.params.oracle
-    model = allocate_model(oracle.d)
-    clipped = np.empty(oracle.d)
-    first, second, *_ = np.eye(oracle.d)
+    d = oracle.d
+    model = allocate_model(d)
+    clipped = np.empty(d)
+    first, second = np.eye(d)[:2]
 
     def sent(record, rng, out):
         y, _ = clip_to_ball(*record, clipped)
         draw_messages(oracle, model, clipped, y, rng, out)
 
     attack = Attack(
-        mechanism=filled((1 + oracle.d, oracle.d), sent),
+        mechanism=filled((1 + d, d), sent),
         a=(first, 1.0),
         b=(second, 1.0),
         statistic=partial(message_loss, oracle, first, second),

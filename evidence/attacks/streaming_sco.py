@@ -1,7 +1,6 @@
 """Attacks on streaming Frank-Wolfe, and the instances that are measured."""
 
 from functools import partial
-from itertools import product
 
 import numpy as np
 
@@ -57,9 +56,6 @@ def vertices(p, sums, out):
             geometry.vertex(sums[i, k], p.p, p.radius, out[i, k])
 
 
-by_kernel = partial(audit.Attack, runs=False)  # a kernel draws many outputs at once
-
-
 def on_nodes(optimiser, outputs=node_outputs, labels=None):
     """Two `audit.Attack`s: the nodes that hold the first record, and the vertices that
     they lead to, which the public parameters reveal.  outputs: the kernel that draws;
@@ -78,14 +74,19 @@ def on_nodes(optimiser, outputs=node_outputs, labels=None):
     shown = audit.filled((levels, p.d), seen)
     x = longest_context(p)
     high, low = labels or (p.high, p.low)
-    pair = {
-        "a": (x, high),
-        "b": (x, low),
-        "statistic": audit.along(np.tile(-x, levels)),
-    }
-    return (
-        by_kernel(nodes, sees="releases", note="later records", **pair),
-        by_kernel(shown, sees="parameters", note="other times", **pair),
+    releases = audit.Attack(
+        mechanism=nodes,
+        a=(x, high),
+        b=(x, low),
+        statistic=audit.along(np.tile(-x, levels)),
+        sees="releases",
+        note="later records",
+        runs=False,
+    )
+    return releases, releases._replace(
+        mechanism=shown,
+        sees="parameters",
+        note="other times",
     )
 
 
@@ -108,7 +109,7 @@ def chosen(optimiser, steps):
     return audit.filled((steps, p.d), draw)
 
 
-def choice_attacks(optimiser):
+def choice_attack(optimiser):
     """One `audit.Attack` on Algorithm 2: all vertices, which the public parameters show.
 
     Later records are zero, so the sum stays the first leaf.  A vertex weighs as much as
@@ -116,16 +117,21 @@ def choice_attacks(optimiser):
     """
     p = optimiser.params
     x = longest_context(p)
-    t = np.arange(1, p.n + 1)
-    weights = 1.0 / ((t + 1.0) * [noise_scale(p, k) for k in t])
-    statistic = audit.along(weights[:, None] * x)
-    drawn = chosen(optimiser, p.n)
-    return (by_kernel(drawn, (x, p.high), (x, p.low), statistic, "parameters"),)
+    scales = np.array([noise_scale(p, t) for t in range(1, p.n + 1)])
+    weights = 1.0 / (np.arange(2.0, p.n + 2) * scales)
+    attack = audit.Attack(
+        mechanism=chosen(optimiser, p.n),
+        a=(x, p.high),
+        b=(x, p.low),
+        statistic=audit.along(weights[:, None] * x),
+        sees="parameters",
+        runs=False,
+    )
+    return (attack,)
 
 
 # a ball in which constants are attained
 SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}
-PRINTED = {"calibration": "paper", "selector": "argmin"}
 
 
 def sum_attack_instances():
@@ -135,7 +141,8 @@ def sum_attack_instances():
 
 def choice_attack_instances():
     """Algorithm 2 in both calibrations; the printed one is for `argmin`."""
-    return vertex_fw(1, 16, **SMALL), vertex_fw(1, 16, **SMALL, **PRINTED)
+    corrected = vertex_fw(1, 16, **SMALL)
+    return corrected, vertex_fw(1, 16, calibration="paper", selector="argmin", **SMALL)
 
 
 def measured_sums():
@@ -144,18 +151,19 @@ def measured_sums():
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large
     labels.
     """
-    known = {"epsilon": 1.0, "delta": 1e-2, "p": 1.5}
-    tree = streaming_fw(2, 5, clip=0.05, **known)
-    root = streaming_fw(2, 5, clip=0.05, factorisation="sqrt", **known)
+    make = partial(streaming_fw, epsilon=1.0, delta=1e-2, p=1.5)
+    tree = make(2, 5, clip=0.05)
+    root = make(2, 5, clip=0.05, factorisation="sqrt")
     loose = []
-    for kind, d in product(("paper", "zcdp"), (2, 9)):
-        loose.append(streaming_fw(d, 3, radius=0.01, calibration=kind, **known))
+    for calibration in ("paper", "zcdp"):
+        for d in (2, 9):
+            loose.append(make(d, 3, radius=0.01, calibration=calibration))
     return *audit.instances(tree, root), *audit.instances(*loose, bound_is_tight=False)
 
 
 def measured_choices():
     """Instances whose every chosen vertex is measured."""
-    known = {"epsilon": 1.0, "delta": 1e-2}
+    make = partial(vertex_fw, 2, 4, epsilon=1.0, delta=1e-2)
     exact = []
     for selector, schedule in (
         ("argmin", "falling"),
@@ -163,7 +171,6 @@ def measured_choices():
         ("gumbel", "falling"),
         ("gumbel", "constant"),
     ):
-        keys = {"selector": selector, "schedule": schedule, **known}
-        exact.append(vertex_fw(2, 4, clip=0.05, **keys))
-    printed = vertex_fw(2, 4, radius=0.01, **PRINTED, **known)
+        exact.append(make(clip=0.05, selector=selector, schedule=schedule))
+    printed = make(radius=0.01, calibration="paper", selector="argmin")
     return *audit.instances(*exact), *audit.instances(printed, bound_is_tight=False)

@@ -21,7 +21,7 @@ TABLE = {
         measured=private_linucb.ldp_audits,
     ),
     "jdp_linucb": AuditSpec(
-        attacks=private_linucb.tree_attacks,
+        attacks=private_linucb.tree_attack,
         measured=private_linucb.jdp_audits,
     ),
     "sdp_linucb": AuditSpec(
@@ -85,22 +85,22 @@ TABLE = {
         measured=streaming_sco.measured_sums,
     ),
     "vertex_fw": AuditSpec(
-        attacks=streaming_sco.choice_attacks,
+        attacks=streaming_sco.choice_attack,
         attack_instances=streaming_sco.choice_attack_instances,
         measured=streaming_sco.measured_choices,
     ),
     "noisy_sfw": AuditSpec(
-        attacks=baselines.sfw_attacks,
+        attacks=baselines.sfw_attack,
         attack_instances=baselines.sfw_attack_instances,
         measured=baselines.sfw_measured,
     ),
     "noisy_sgd": AuditSpec(
-        attacks=baselines.sgd_attacks,
+        attacks=baselines.sgd_attack,
         attack_instances=baselines.sgd_attack_instances,
         measured=baselines.sgd_measured,
     ),
     "local_md": AuditSpec(
-        attacks=baselines.md_attacks,
+        attacks=baselines.md_attack,
         attack_instances=baselines.md_attack_instances,
         measured=baselines.md_measured,
     ),

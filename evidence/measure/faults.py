@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 
 from companion import optimisers, policies
 from companion.kernels import mechanisms
@@ -22,7 +23,6 @@ from evidence.attacks.table import known
 from evidence.claims import plots
 from evidence.measure.record import Interpreter
 
-CALIBRATIONS = "corrected", "paper"
 SCALES = {
     "sigma",
     "sigma_first",
@@ -38,6 +38,7 @@ SCALES = {
 }
 BITS = {"b", "bits_matrix", "bits_gradient"}
 BOUNDS = {"clip", "row_clip", "gradient_clip", "residual_clip", "reward_clip"}
+TOP = 8.0  # where a picture has infinity
 FAR = 50.0  # records of this times the size that is allowed
 CERTAIN = 240  # trials for faults that show in every output, at epsilon up to 1
 SLOW = 20  # attacks that take a run for every output get this many times fewer
@@ -49,12 +50,7 @@ class Target(NamedTuple):
     name: str  # of the factory
     calibration: str
     algorithm: Any
-
-    @property
-    def attack(self):
-        """The function that gives the `audit.Attack`s on an instance, the strongest
-        first."""
-        return known(self.name).attacks
+    attack: Any  # gives the `audit.Attack`s on an instance, the strongest first
 
     @property
     def attacks(self):
@@ -65,21 +61,23 @@ class Target(NamedTuple):
 def targets() -> tuple[Target, ...]:
     """A tuple of `Target`s: every private policy and optimiser, in every calibration."""
     found = []
-    for table in (policies, optimisers):
-        for name in table.TABLE:
-            spec = known(name)
-            first = {said(case.policy): case.policy for case in reversed(spec.measured())}
-            several = spec.attack_instances() or [
-                first[c] for c in CALIBRATIONS if c in first
-            ]
-            found += [Target(name, said(a), a) for a in several]
+    for name in (*policies.TABLE, *optimisers.TABLE):
+        spec = known(name)
+        several = spec.attack_instances()
+        if not several:
+            first = {}
+            for case in spec.measured():
+                first.setdefault(said(case.policy), case.policy)
+            several = first.values()
+        for algorithm in several:
+            found.append(Target(name, said(algorithm), algorithm, spec.attacks))
     return tuple(found)
 
 
 def said(algorithm) -> str:
     """Whose calibration it is: "paper" where its source claims something else than it
     gives."""
-    return CALIBRATIONS[algorithm.guarantee.claimed is not None]
+    return "corrected" if algorithm.guarantee.claimed is None else "paper"
 
 
 def trials_for(attack, trials: int) -> int:
@@ -112,45 +110,47 @@ def row(target: Target, attack, trials: int, seed: int, level: float):
 
 def audited(found, *, trials: int, seed: int, level: float):
     """A table with one row per attack on `targets`, each bound at this level."""
-    return pd.DataFrame(
-        [row(t, one, trials, seed, level) for t in found for one in t.attacks]
-    )
+    rows = []
+    for target in found:
+        for attack in target.attacks:
+            rows.append(row(target, attack, trials, seed, level))
+    return pd.DataFrame(rows)
 
 
 def strongest(table):
     """The rows of `audited` with the largest bound for each instance, in the order of the
     table."""
-    keys = ["algorithm", "calibration", "delta", "proved"]
-    return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(
-        drop=True
-    )
+    keys = ["algorithm", "calibration"]
+    best = table.groupby(keys, sort=False)["counted"].idxmax()
+    return table.loc[best].reset_index(drop=True)
 
 
 def figure(table):
     """Claim, proof and count of every row of `strongest`, as a picture."""
-    colours = plots.COLOURS
+    losses = table[["claimed", "proved"]].copy()
     is_right = table["counted"] <= table["claimed"]
-    top = 8.0  # where infinity is drawn
+    losses["counted, at least"] = table["counted"].where(is_right)
+    losses["refuted"] = table["counted"].where(~is_right)
+    losses = losses.clip(upper=TOP)
+    losses["algorithm"] = table["algorithm"] + " (" + table["calibration"] + ")"
     fig, (ax,) = plots.panels(1, height=0.26 * len(table) + 1.2)
-    at = np.arange(len(table))[::-1]
-    for values, marker, colour, label in (
-        (table["claimed"], "|", colours[0], "claimed"),
-        (table["proved"], "o", colours[1], "proved"),
-        (table["counted"].where(is_right), "D", colours[2], "counted, at least"),
-        (table["counted"].where(~is_right), "D", colours[3], "refuted"),
-    ):
-        ax.plot(values.clip(upper=top), at, marker, mfc="none", color=colour, label=label)
-    names = table["algorithm"] + " (" + table["calibration"] + ")"
-    ax.set_yticks(at, names, fontsize="small")
-    ax.set_xticks([0, 1, 2, 3, 4, 6, top], ["0", "1", "2", "3", "4", "6", "∞"])
-    ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
+    sns.scatterplot(
+        losses.melt("algorithm", var_name="loss", value_name="ε"),
+        x="ε",
+        y="algorithm",
+        hue="loss",
+        style="loss",
+        markers=["s", "o", "D", "X"],
+        ax=ax,
+    )
+    ax.set_xticks([0, 1, 2, 3, 4, 6, TOP], ["0", "1", "2", "3", "4", "6", "∞"])
+    ax.set(ylabel=None)
     ax.grid(axis="y", alpha=0.5)
-    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
+    sns.move_legend(ax, "lower center", bbox_to_anchor=(0.5, 1), ncols=4, title=None)
     return fig
 
 
 # --- planted faults
-# ----------------------------------------------------------------------------
 
 
 def half_noise(algorithm, variances: int = 4):
@@ -171,7 +171,7 @@ def changed(algorithm, names, change):
 
     def part(name, value):
         if hasattr(value, "_fields"):
-            return value._replace(**{n: part(n, v) for n, v in value._asdict().items()})
+            return type(value)(*map(part, value._fields, value))
         if isinstance(value, tuple):
             return tuple(part(name, inner) for inner in value)
         return change(value) if name in names else value

@@ -6,7 +6,6 @@ import pytest
 from scipy import stats as sps
 
 from companion.accounting import privacy
-from companion.baselines import random as random_policy
 from companion.baselines.jdp_linucb import jdp_linucb
 from evidence.attacks import audit
 from evidence.attacks.audit import counted, delta_lower_bound, epsilon_lower_bound
@@ -25,65 +24,81 @@ def response(truthful):
     return lambda bit, rng, n: np.where(rng.random(n) < truthful, bit, 1 - bit)
 
 
-def false_alarms_allowed(trials, rate, alarm=1e-6):
-    """More accusations than this happen with probability below `alarm`."""
-    return int(sps.binom.isf(alarm, trials, rate))
-
-
 def shown(mechanism, trials, seed, **options):
     """epsilon at least, of the inputs 0 and 1."""
     found = epsilon_lower_bound(mechanism, 0, 1, trials=trials, seed=seed, **options)
     return found.epsilon
 
 
-def delta_shown(mechanism, epsilon, trials, seed, **options):
+def delta_shown(mechanism, trials, seed, **options):
     """delta at least, of the same."""
-    options["epsilon"] = epsilon
-    return delta_lower_bound(mechanism, 0, 1, trials=trials, seed=seed, **options).delta
+    found = delta_lower_bound(mechanism, 0, 1, trials=trials, seed=seed, **options)
+    return found.delta
 
 
 def test_bound_is_close_to_the_truth_for_laplace():
     found = shown(laplace(1.0), 400_000, 1)
+    again = shown(laplace(1.0), 400_000, 1)
     assert 0.95 < found < 1.0
-    assert found == shown(laplace(1.0), 400_000, 1)
+    assert found == again
 
 
 def test_bound_is_close_to_the_truth_for_randomised_response():
-    assert np.log(3.0) - 0.03 < shown(response(0.75), 200_000, 2) < np.log(3.0)
+    truth = np.log(3.0)
+    found = shown(response(0.75), 200_000, 2)
+    assert truth - 0.03 < found < truth
 
 
 def test_bound_is_close_to_the_truth_for_the_gaussian_delta():
     truth = privacy.gaussian_delta(0.5, 1.0)
-    assert truth - 0.015 < delta_shown(gaussian(1.0), 0.5, 400_000, 3) < truth
-    sigma = privacy.gaussian_scale(1.0, 1e-2) / 2  # half of the noise that is needed
-    assert shown(gaussian(sigma), 50_000, 5, delta=1e-2) > 1.3
+    found = delta_shown(gaussian(1.0), 400_000, 3, epsilon=0.5)
+    assert truth - 0.015 < found < truth
+
+
+def test_half_of_the_noise_is_found():
+    sigma = privacy.gaussian_scale(1.0, 1e-2)
+    found = shown(gaussian(sigma / 2), 50_000, 5, delta=1e-2)
+    assert found > 1.3
+
+
+def leaks(x, rng, n):
+    """Shows the data once in a hundred times."""
+    return np.where(rng.random(n) < 0.01, x + 10.0, 0.0)
 
 
 def test_different_supports_give_a_finite_bound_that_grows_with_the_trials():
-    def leaks(x, rng, n):  # shows the data once in a hundred times
-        return np.where(rng.random(n) < 0.01, x + 10.0, 0.0)
-
     small = epsilon_lower_bound(leaks, 0, 1, trials=4000, seed=7)
     large = epsilon_lower_bound(leaks, 0, 1, trials=400_000, seed=7)
     assert small.hits[1] == large.hits[1] == 0
     assert large.trials == 200_000
     assert 0.5 < small.epsilon < large.epsilon < np.inf
+
+
+def test_what_is_shown_once_in_a_hundred_times_is_a_matter_of_delta():
     assert shown(leaks, 400_000, 7, delta=0.011) == 0.0
-    assert 0.009 < delta_shown(leaks, 2.0, 400_000, 7) < 0.01
+    found = delta_shown(leaks, 400_000, 7, epsilon=2.0)
+    assert 0.009 < found < 0.01
 
 
 @pytest.mark.parametrize(("level", "trials"), [(0.95, 200), (0.6, 300)])
 def test_correct_mechanisms_are_rarely_accused(level, trials):
-    allowed = false_alarms_allowed(trials, 1 - level)
+    # more accusations than this happen with probability below 1e-6
+    allowed = sps.binom.isf(1e-6, trials, 1 - level)
     delta = privacy.gaussian_delta(1.0, 1.0)
-    accused = np.zeros(4, dtype=int)
+    laplaces = 0
+    responses = 0
+    gaussians = 0
+    deltas = 0
     for seed in range(trials):
-        lap = shown(laplace(1.0), 400, seed, level=level)
-        rr = shown(response(0.75), 400, seed, level=level)
-        gau = shown(gaussian(1.0), 400, seed, level=level, delta=delta)
-        dlt = delta_shown(gaussian(1.0), 1.0, 400, seed, level=level)
-        accused += [lap > 1.0, rr > np.log(3.0), gau > 1.0, dlt > delta]
-    assert (accused <= allowed).all()
+        found = shown(laplace(1.0), 400, seed, level=level)
+        laplaces += found > 1.0
+        found = shown(response(0.75), 400, seed, level=level)
+        responses += found > np.log(3.0)
+        found = shown(gaussian(1.0), 400, seed, level=level, delta=delta)
+        gaussians += found > 1.0
+        found = delta_shown(gaussian(1.0), 400, seed, level=level, epsilon=1.0)
+        deltas += found > delta
+    assert max(laplaces, responses, gaussians, deltas) <= allowed
 
 
 def test_the_half_that_is_counted_takes_no_part_in_the_choice():
@@ -102,28 +117,19 @@ def test_the_half_that_is_counted_takes_no_part_in_the_choice():
     level, event, likely, hits, trials = found
     assert calls == [(0.0, 20), (1.0, 20), (0.0, 21), (1.0, 21)]
     assert (level, trials) == (0.9, 21)
-    expected = ("statistic >= 1", "b", (0, 0)), ("statistic <= 0", "a", (21, 21))
-    assert (event, likely, hits) in expected
     assert value == 0.0
+    if event == "statistic >= 1":
+        assert (likely, hits) == ("b", (0, 0))
+    else:
+        assert (event, likely, hits) == ("statistic <= 0", "a", (21, 21))
 
 
-def test_playing_shows_arms_and_hides_the_users_own():
-    policy = random_policy.random()
-    X = np.ones((6, 2, 1))
-    R = np.zeros((6, 2))
-    rng = np.random.default_rng(10)
-    assert audit.playing(policy)((X, R), rng, 5).shape == (5, 6)
-    assert audit.playing(policy, user=2)((X, R), rng, 5).shape == (5, 5)
-    with pytest.raises(ValueError, match="statistic"):  # of vectors
-        epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), trials=400, seed=11)
-    attack = audit.Attack(
-        mechanism=audit.playing(policy),
-        a=(X, R),
-        b=(X, R),
-        statistic=audit.along(np.ones(6)),
-        sees="actions",
-    )
-    assert audit.attacked(attack, delta=0.0, trials=400, seed=11).epsilon < 0.3
+def test_a_statistic_gives_a_number_for_every_output():
+    def vectors(x, rng, n):
+        return np.zeros((n, 2))
+
+    with pytest.raises(ValueError, match="statistic"):
+        epsilon_lower_bound(vectors, 0.0, 1.0, trials=400, seed=11)
 
 
 @pytest.mark.parametrize(
@@ -134,49 +140,53 @@ def test_rejects_bad_input_by_name(name, value):
     keys = {"trials": 100, "seed": 0, name: value}
     with pytest.raises(ValueError, match=name):
         epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys)
+
+
+def test_an_output_that_is_not_a_number_is_refused():
     with pytest.raises(ValueError, match="NaN"):
         epsilon_lower_bound(laplace(1.0), np.nan, 1.0, trials=100, seed=0)
 
 
-def test_a_user_past_the_horizon_or_the_data_is_refused_by_name():
+def test_a_user_past_the_data_is_refused_by_name():
     policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
-    with pytest.raises(
-        ValueError,
-        match=r"user must be an integer in \[0, 7\]; got user=8",
-    ):
-        audit.playing(policy, user=8)
-    data = np.zeros((4, 2, 2)), np.zeros((4, 2))
-    with pytest.raises(
-        ValueError,
-        match=r"user must be an integer in \[0, 3\]; got user=5",
-    ):
-        audit.playing(policy, user=5)(data, np.random.default_rng(1), 2)
+    play = audit.playing(policy, user=5)
+    data = (np.zeros((4, 2, 2)), np.zeros((4, 2)))
+    expected = r"user must be an integer in \[0, 3\]; got user=5"
+    with pytest.raises(ValueError, match=expected):
+        play(data, np.random.default_rng(1), 2)
 
 
 def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
-    policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
     X = np.zeros((4, 2, 2))
     R = np.zeros((4, 2))
     one = R.copy()
     two = R.copy()
     one[1] = 1.0
     two[1:3] = 1.0
-
-    def attacked(b, user):
-        attack = audit.Attack(
-            mechanism=audit.playing(policy, user=user),
-            a=(X, R),
-            b=(X, b),
-            statistic=audit.along(np.ones(3)),
-            sees="actions",
-        )
-        return audit.attacked(attack, delta=0.1, trials=40, seed=1).epsilon
-
-    assert attacked(one, 1) == 0.0
+    audit.need_neighbours((X, R), (X, one), 1)
     with pytest.raises(ValueError, match=r"differ in one user alone; got users \[1, 2\]"):
-        attacked(two, 1)
+        audit.need_neighbours((X, R), (X, two), 1)
     with pytest.raises(ValueError, match=r"the one whose data differ, 1; got user=2"):
-        attacked(one, 2)
+        audit.need_neighbours((X, R), (X, one), 2)
+
+
+def test_an_attack_is_of_neighbours():
+    policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
+    X = np.zeros((4, 2, 2))
+    R = np.zeros((4, 2))
+    other = R.copy()
+    other[1] = 1.0
+    attack = audit.Attack(
+        mechanism=audit.playing(policy, user=1),
+        a=(X, R),
+        b=(X, other),
+        statistic=audit.along(np.ones(3)),
+        sees="actions",
+    )
+    assert audit.attacked(attack, delta=0.1, trials=40, seed=1).epsilon == 0.0
+    hidden = attack._replace(mechanism=audit.playing(policy, user=2))
+    with pytest.raises(ValueError, match=r"the one whose data differ, 1; got user=2"):
+        audit.attacked(hidden, delta=0.1, trials=40, seed=1)
 
 
 def test_each_of_the_two_ends_has_half_of_the_error():
@@ -190,7 +200,8 @@ def test_each_of_the_two_ends_has_half_of_the_error():
         return low - high
 
     _, value = counted(told, 0.0, 1.0, apart, trials=40, seed=1, level=0.9)
-    assert value == pytest.approx(2.0 * 0.05 ** (1 / 20) - 1.0)
+    end = 0.05 ** (1 / 20)
+    assert value == pytest.approx(2.0 * end - 1.0)
 
 
 def test_the_last_bits_of_a_score_tell_nothing():
@@ -222,5 +233,7 @@ def test_the_arm_that_is_hidden_is_the_users_own():
     R[0] = 1.0
     X[2, 1] = 1.0
     rng = np.random.default_rng(1)
-    assert audit.playing(policy)((X, R), rng, 1).tolist() == [[0, 0, 1, 0]]
-    assert audit.playing(policy, user=2)((X, R), rng, 1).tolist() == [[0, 0, 0]]
+    every = audit.playing(policy)((X, R), rng, 1)
+    others = audit.playing(policy, user=2)((X, R), rng, 1)
+    assert every.tolist() == [[0, 0, 1, 0]]
+    assert others.tolist() == [[0, 0, 0]]

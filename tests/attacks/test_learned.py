@@ -1,51 +1,32 @@
-"""What becomes public of a record: estimates, nodes, arms, and the attacks on them."""
+"""What becomes public of a record: nodes of a tree, and what kernels show."""
 
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from companion import optimisers
 from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.local_md import local_md
 from companion.core import Release
-from evidence.attacks.audit import (
-    learning,
-    on_first_label,
-    on_first_nodes,
-    readers,
-    runs_of,
-)
-from evidence.attacks.private_linucb import later_signs_attack
-
-MADE = {name: optimisers.example(name) for name in optimisers.TABLE}
+from evidence.attacks.audit import on_first_nodes, readers, runs_of
+from evidence.attacks.baselines import md_attack
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_a_batch_method_shows_the_last_estimate_alone(name):
-    """Two runs on the same stream show twice what one run on it begins with."""
-    o = MADE[name]
-    n = o.params.n
-    d = o.params.d
-    X = np.full((n, d), 0.3)
-    Y = np.full(n, 0.5)
-    seen = learning(o)((X, Y), np.random.default_rng(0), 2)
-    rng = np.random.default_rng(0)
-    out = np.zeros((n, d))
-    o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
-    assert seen.shape == (2, n if o.step is not None else 1, d)
-    assert np.array_equal(seen[0], out[-seen.shape[1] :])
-
-
-def test_the_attack_on_the_first_label_changes_it_alone():
-    o = MADE["noisy_sgd"]
-    attack = on_first_label(o, "")
+def test_the_attack_on_the_first_label_changes_it_alone_and_shows_the_last_estimate():
+    o = local_md(2, 12, epsilon=1.0, delta=0.1)
+    (attack,) = md_attack(o)
     X, Y = attack.a
     Z, W = attack.b
     assert np.array_equal(X, Z)
     assert np.flatnonzero(Y != W).tolist() == [0]
     assert Y[0] == -W[0] == o.params.high
     assert np.flatnonzero(X.any(axis=1)).tolist() == [0]
-    assert attack.statistic(np.full((1, 1, o.params.d), 2.0)) == pytest.approx([2.0])
+    seen = attack.mechanism(attack.a, np.random.default_rng(0), 1)
+    rng = np.random.default_rng(0)
+    every = np.zeros((12, 2))
+    o.run(o.params, o.init(o.params, rng), X, Y, rng, every)
+    assert np.array_equal(seen[0], every[-1])
+    assert attack.statistic(np.full((1, 2), 2.0)) == pytest.approx([2.0])
 
 
 def test_nodes_of_the_first_record_hold_it_alone():
@@ -55,33 +36,15 @@ def test_nodes_of_the_first_record_hold_it_alone():
     a = (np.array([1.0, 0.0]), 1.0)
     b = (np.zeros(2), 0.0)
     move = np.array([1.0, 0.0, 0.0, 1.0, 0.0])  # the matrix by its triangle, then r x
-    attack = on_first_nodes(
-        policy,
-        a,
-        b,
-        runs_of(policy, lambda s: s.release),
-        move,
-        note="rest",
-    )
-    seen, none = (
-        attack.mechanism(d, np.random.default_rng(0), 2) for d in (attack.a, attack.b)
-    )
+    released = runs_of(policy, lambda s: s.release)
+    attack = on_first_nodes(policy, a, b, released, move, note="rest")
+    seen = attack.mechanism(attack.a, np.random.default_rng(0), 2)
+    none = attack.mechanism(attack.b, np.random.default_rng(0), 2)
     assert seen.shape == (2, 3, 5)
     assert (seen == move).all()
     assert not none.any()
     assert attack.statistic(seen).tolist() == [6.0, 6.0]
     assert (attack.sees, attack.note) == ("releases", "rest")
-
-
-def test_later_users_play_the_sign_of_the_first_reward():
-    attack = later_signs_attack(jdp_linucb(2, 7, epsilon=np.inf, delta=0.1))
-    for data, arm in ((attack.a, 0), (attack.b, 1)):
-        arms = attack.mechanism(data, np.random.default_rng(0), 1)
-        assert set(arms[0].tolist()) == {arm}
-    X, R = attack.a
-    Z, W = attack.b
-    assert np.array_equal(X, Z)
-    assert np.flatnonzero((R != W).any(axis=1)).tolist() == [0]
 
 
 def test_what_a_kernel_shows_is_read_by_the_names_of_its_arguments():
