@@ -79,10 +79,15 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
     if statistic is not None:
         score = need_method("statistic", statistic)
     half = trials // 2
+    streams = np.random.SeedSequence(seed).spawn(4)
     halves = []
-    for i, stream in enumerate(np.random.SeedSequence(seed).spawn(4)):
-        n = half if i < 2 else trials - half
-        outputs = mechanism((a, b)[i % 2], np.random.default_rng(stream), n)
+    for data, n, stream in (
+        (a, half, streams[0]),
+        (b, half, streams[1]),
+        (a, trials - half, streams[2]),
+        (b, trials - half, streams[3]),
+    ):
+        outputs = mechanism(data, np.random.default_rng(stream), n)
         halves.append(_scores(score, outputs, n))
     found, value = _on_halves(*halves, bound, tail)
     return (level, *found), value

@@ -134,12 +134,14 @@ def message_loss(oracle: Oracle, sent):
 
 def counts(sent):
     """The count of bin 0 is at least 1, that of bin 1 at most 0."""
-    return (sent[:, 0, 0] >= 1) & (sent[:, 1, 0] <= 0)
+    seen = sent[:, :, 0]
+    return (seen[:, 0] >= 1) & (seen[:, 1] <= 0)
 
 
 def counts_and_vectors(sent):
     """The same, and the vectors are not below what the user of bin 0 sends."""
-    return counts(sent) & (sent[:, 0, 1] >= 1) & (sent[:, 1, 1] >= 0)
+    vectors = sent[:, :, 1]
+    return counts(sent) & (vectors[:, 0] >= 1) & (vectors[:, 1] >= 0)
 
 
 def third_number(sent):
@@ -151,8 +153,10 @@ def third_number(sent):
 def outside_support(scale, sent):
     """The printed matrix about bin 0 cannot have come from a user with vector e2
     there."""
-    Z = sent[:, 0, 3:].reshape(-1, 2, 2) + 3 * scale * np.eye(2) - np.diag([0.0, 1.0])
-    return np.linalg.eigvalsh(Z)[:, 0] < -1e-9
+    matrix = sent[:, 0, 3:].reshape(-1, 2, 2)
+    noise = matrix + 3 * scale * np.eye(2) - np.diag([0.0, 1.0])
+    smallest = np.linalg.eigvalsh(noise)[:, 0]
+    return smallest < -1e-9
 
 
 def interval_loss(oracle: Oracle, sent):
@@ -166,8 +170,9 @@ def interval_loss(oracle: Oracle, sent):
 
 def first_layer_attack(statistic, oracle: Oracle, note="") -> Attack:
     """d = 1: a user in bin 0 against one in bin 1."""
-    users = (np.array([1.0]), 1.0), (np.array([oracle.edge[1]]), -1.0)
-    return part_attack(oracle, 0, users, statistic, note)
+    near = (np.array([1.0]), 1.0)
+    far = (np.array([oracle.edge[1]]), -1.0)
+    return part_attack(oracle, 0, (near, far), statistic, note)
 
 
 def message_attack(oracle: Oracle) -> Attack:
@@ -185,8 +190,9 @@ def message_attack(oracle: Oracle) -> Attack:
 def second_layer_users(oracle: Oracle):
     """d = 2: users whose residuals fall in bins 0 and 1 of layer 2."""
     edge = oracle.edge[1]
-    deep = np.array([math.sqrt(1 - edge**2), edge])
-    return (np.array([0.0, 1.0]), 0.0), (deep, 0.0)
+    long = np.array([0.0, 1.0])
+    short = np.array([math.sqrt(1 - edge**2), edge])
+    return (long, 0.0), (short, 0.0)
 
 
 def matrix_attack(oracle: Oracle) -> Attack:
@@ -199,8 +205,9 @@ def matrix_attack(oracle: Oracle) -> Attack:
 def label_attack(coef: float, oracle: Oracle) -> Attack:
     """Residual labels after the public coefficient `coef`: +-(1 + coef sqrt(1/2))."""
     root = math.sqrt(0.5)
-    users = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
-    return part_attack(oracle, 2, users, third_number, coef=coef)
+    high = (np.array([-root, root]), 1.0)
+    low = (np.array([root, root]), -1.0)
+    return part_attack(oracle, 2, (high, low), third_number, coef=coef)
 
 
 def interval_attack(oracle: Oracle) -> Attack:
@@ -224,11 +231,15 @@ def attack_instances() -> tuple[Policy, ...]:
 
 def released(_, oracle, tree, stage, *user):
     """What `send` lets out, for `AuditInstance`."""
-    here = slice(*tree.start[stage // 2 : stage // 2 + 2])
+    h = stage // 2
+    here = slice(tree.start[h], tree.start[h + 1])
     if stage % 2 == 1:
         return [("laplace", tree.stat[here, ERROR])]
-    counts = "laplace", tree.stat[here, COUNT]
-    return [counts, ("laplace", tree.vec[here]), ("wishart", tree.mat[here])]
+    return [
+        ("laplace", tree.stat[here, COUNT]),
+        ("laplace", tree.vec[here]),
+        ("wishart", tree.mat[here]),
+    ]
 
 
 DIRECTIONS = np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])  # of both layers
@@ -254,9 +265,10 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     x = np.array(list(product(rest, first))) @ DIRECTIONS
     low = np.insert(x, 2, -1.0, axis=1)
     high = np.insert(x, 2, 1.0, axis=1)
-    pooled = lplr(2, 64, 3, n0=8, gamma=20.0, M=2)
-    apart = lplr(2, 64, 2, per_action=True, n0=8, gamma=20.0, M=2)
-    printed = lplr(2, 64, 3, calibration="paper", n0=8, gamma=20.0, M=2)
+    make = partial(lplr, 2, 64, n0=8, gamma=20.0, M=2)
+    pooled = make(3)
+    apart = make(2, per_action=True)
+    printed = make(3, calibration="paper")
     instances = []
     for policy, past in (
         (pooled, None),

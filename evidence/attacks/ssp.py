@@ -30,8 +30,9 @@ def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
     far from both: exp(-(nuclear norm)/(2 c)).
     """
     vector = laplace_loss(a, b, oracle.vector_scale, outputs[:, 0])
-    of_a = np.linalg.eigvalsh(outputs[:, 1:] - np.outer(a, a))
-    of_b = np.linalg.eigvalsh(outputs[:, 1:] - np.outer(b, b))
+    matrices = outputs[:, 1:]
+    of_a = np.linalg.eigvalsh(matrices - np.outer(a, a))
+    of_b = np.linalg.eigvalsh(matrices - np.outer(b, b))
     farther = np.abs(of_b).sum(axis=1) - np.abs(of_a).sum(axis=1)
     return vector + farther / (2 * oracle.matrix_scale)
 

@@ -206,9 +206,9 @@ def weighed(outputs: np.ndarray) -> np.ndarray:
 
 
 def _scaled(data):
-    return (
-        tuple(map(_scaled, data)) if isinstance(data, tuple) else np.multiply(data, FAR)
-    )
+    if isinstance(data, tuple):
+        return tuple(map(_scaled, data))
+    return np.multiply(data, FAR)
 
 
 def twice(attack):
@@ -239,7 +239,8 @@ def reused(attack):
 def farthest(pairs: np.ndarray) -> np.ndarray:
     """The largest distance between two numbers of a pair, (n,), for n pairs (n, 2,
     ...)."""
-    return np.abs(pairs[:, 0] - pairs[:, 1]).reshape(len(pairs), -1).max(axis=1)
+    apart = np.abs(pairs[:, 0] - pairs[:, 1])
+    return apart.reshape(len(pairs), -1).max(axis=1)
 
 
 def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]:

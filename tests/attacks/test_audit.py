@@ -12,16 +12,27 @@ from evidence.attacks.audit import counted, delta_lower_bound, epsilon_lower_bou
 
 
 def laplace(scale):
-    return lambda x, rng, n: x + rng.laplace(0.0, scale, n)
+    def noisy(x, rng, n):
+        return x + rng.laplace(0.0, scale, n)
+
+    return noisy
 
 
 def gaussian(sigma):
-    return lambda x, rng, n: x + sigma * rng.standard_normal(n)
+    def noisy(x, rng, n):
+        return x + sigma * rng.standard_normal(n)
+
+    return noisy
 
 
 def response(truthful):
     """Randomised response: tells the bit with this probability."""
-    return lambda bit, rng, n: np.where(rng.random(n) < truthful, bit, 1 - bit)
+
+    def told(bit, rng, n):
+        is_true = rng.random(n) < truthful
+        return np.where(is_true, bit, 1 - bit)
+
+    return told
 
 
 def shown(mechanism, trials, seed, **options):
@@ -53,12 +64,6 @@ def test_bound_is_close_to_the_truth_for_the_gaussian_delta():
     truth = privacy.gaussian_delta(0.5, 1.0)
     found = delta_shown(gaussian(1.0), 400_000, 3, epsilon=0.5)
     assert truth - 0.015 < found < truth
-
-
-def test_half_of_the_noise_is_found():
-    sigma = privacy.gaussian_scale(1.0, 1e-2)
-    found = shown(gaussian(sigma / 2), 50_000, 5, delta=1e-2)
-    assert found > 1.3
 
 
 def leaks(x, rng, n):
