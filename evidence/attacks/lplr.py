@@ -3,7 +3,6 @@ measured."""
 
 import math
 from functools import partial
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -262,7 +261,7 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     on the edges of both bins, in both layers."""
     first = [-0.99, -0.25, 0.0, 0.25, 0.99]
     rest = [-0.96, -0.05, 0.0, 0.05, 0.96]
-    x = np.array(list(product(rest, first))) @ DIRECTIONS
+    x = np.array([(a, b) for b in rest for a in first]) @ DIRECTIONS
     low = np.insert(x, 2, -1.0, axis=1)
     high = np.insert(x, 2, 1.0, axis=1)
     make = partial(lplr, 2, 64, n0=8, gamma=20.0, M=2)
