@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 
 from companion import optimisers, policies
 from companion.kernels import mechanisms
@@ -98,7 +97,6 @@ def row(target: Target, attack, trials: int, seed: int, level: float):
         "model": g.model,
         "claimed": claimed,
         "proved": g.epsilon,
-        "delta": g.delta,
         "counted": found.epsilon,
         "sees": attack.sees,
         "event": f"{found.event} ({found.likely})",
@@ -127,26 +125,23 @@ def strongest(table):
 
 def figure(table):
     """Claim, proof and count of every row of `strongest`, as a picture."""
-    losses = table[["claimed", "proved"]].copy()
-    is_right = table["counted"] <= table["claimed"]
-    losses["counted, at least"] = table["counted"].where(is_right)
-    losses["refuted"] = table["counted"].where(~is_right)
-    losses = losses.clip(upper=TOP)
-    losses["algorithm"] = table["algorithm"] + " (" + table["calibration"] + ")"
+    counted = table["counted"]
+    is_right = counted <= table["claimed"]
+    names = table["algorithm"] + " (" + table["calibration"] + ")"
     fig, (ax,) = plots.panels(1, height=0.26 * len(table) + 1.2)
-    sns.scatterplot(
-        losses.melt("algorithm", var_name="loss", value_name="ε"),
-        x="ε",
-        y="algorithm",
-        hue="loss",
-        style="loss",
-        markers=["s", "o", "D", "X"],
-        ax=ax,
-    )
+    for losses, marker, label in (
+        (table["claimed"], "|", "claimed"),
+        (table["proved"], "o", "proved"),
+        (counted.where(is_right), "D", "counted, at least"),
+        (counted.where(~is_right), "D", "refuted"),
+    ):
+        ax.plot(losses.clip(upper=TOP), names, marker, mfc="none", label=label)
+    ax.invert_yaxis()
+    ax.tick_params("y", labelsize="small")
     ax.set_xticks([0, 1, 2, 3, 4, 6, TOP], ["0", "1", "2", "3", "4", "6", "∞"])
-    ax.set(ylabel=None)
+    ax.set_xlabel("ε")
     ax.grid(axis="y", alpha=0.5)
-    sns.move_legend(ax, "lower center", bbox_to_anchor=(0.5, 1), ncols=4, title=None)
+    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
     return fig
 
 
