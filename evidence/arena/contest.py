@@ -153,7 +153,7 @@ def play(
     seed: int,
 ) -> dict[float, Setting]:
     """{epsilon: Setting}: every policy of the package that can, in one world, at every
-    budget."""
+    budget.  Without `tune_reps`, 0, all keep their default constants."""
     settings = {}
     runs = {}
     for e in epsilons:
@@ -198,11 +198,12 @@ def tuned(
     seed: int,
     label: str,
 ) -> Run:
-    """A policy of the recipes, tuned by the rule of this module, then played."""
+    """A policy of the recipes, tuned by the rule of this module, then played; with no
+    `tune_reps` by its default constants."""
     env = recipes.stream(world, name)
     default = recipes.call(name, world, T, epsilon)
     run = played(default, label, env, T, n_reps, seed)
-    if not recipes.RECIPES[name].tuned:
+    if tune_reps == 0 or not recipes.RECIPES[name].tuned:
         return run
     short = tuning_rounds(T)
     tried = []

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from companion import validate
-from evidence.judge import attack, checks, leaderboard, measuring
+from evidence.judge import attack, checks, measuring
 from evidence.judge.load import Child
 
 pd = validate.need_module("pandas", "notebooks")
@@ -100,7 +100,6 @@ def looked_at(ask, quick: bool, trials, seed: int):
         for row in found:
             if "plan" in row:
                 row |= measured(ask, row.pop("plan"), quick, found)
-    add("cost", "a round", leaderboard.cost)
     return rows
 
 
@@ -125,8 +124,7 @@ class Report(NamedTuple):
     digest: str = ""  # SHA-256 of the source that was judged; "": it was in no file
 
     def rows(self, part: str):
-        """Rows of a part: "promise", "contract", "speech", "measured", "attack",
-        "cost"."""
+        """Rows of a part: "promise", "contract", "speech", "measured", "attack"."""
         return [row for row in self.found if row["part"] == part]
 
     def save(self, path) -> None:

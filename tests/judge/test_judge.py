@@ -16,7 +16,7 @@ import evidence.judge as house
 from companion import policies
 from companion.baselines.linucb import linucb
 from evidence.judge import __main__ as command
-from evidence.judge import attack, checks, judge, leaderboard, measuring
+from evidence.judge import attack, checks, judge, measuring
 from evidence.judge.load import Child, load
 
 POLICY = linucb(3)
@@ -211,12 +211,11 @@ def test_a_sentence_names_the_place_and_what_to_write(tmp_path, name):
         assert word in found["found"], found
 
 
-def test_an_attack_says_what_its_runs_could_show_and_a_round_its_time(whole, monkeypatch):
+def test_an_attack_says_what_its_runs_could_show(whole, monkeypatch):
     monkeypatch.setattr(attack, "ROUNDS", {True: 6})
     said = attack.general(whole, True, 40, 1)["found"]
     assert "20 counted runs could show at most 0.7" in said
     assert "--trials" in said
-    assert "microseconds more than random play's" in leaderboard.cost(whole)["found"]
 
 
 # --- the child process
