@@ -73,12 +73,6 @@ def test_block_size_does_not_change_the_rounds(options, size, monkeypatch):
     assert all(map(np.array_equal, whole, rounds(env, 300, 4)))
 
 
-@every_case
-def test_a_longer_run_begins_like_a_shorter_one(options):
-    short, long = (rounds(sphere(5, 4, **options), T, 5) for T in (120, 300))
-    assert all(np.array_equal(a, b[:120]) for a, b in zip(short, long, strict=True))
-
-
 def test_shrinking_makes_the_first_direction_rare():
     X = rounds(sphere(5, 4, offset=False, rewards="signs", shrink=0.1), 2000, 7)[
         0

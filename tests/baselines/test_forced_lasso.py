@@ -26,7 +26,7 @@ def test_both_lassos_satisfy_their_optimality_conditions():
     arms = np.empty(T, dtype=np.int64)
     rng = np.random.default_rng(1)
     state = policy.init(p)
-    policy.play(p, state, X, R, rng, arms)
+    policy.loop(p, state, X, R, rng, arms)
     forced = np.array([fl.forced_arm(p, t + 1) for t in range(T)])
     sparse = 0
     for k in range(2):
@@ -76,7 +76,7 @@ def test_the_arm_is_the_one_that_its_products_choose():
         if expected < 0:
             expected = candidates[np.argmax(every[candidates])]
             near.append(len(candidates))
-        policy.play(p, state, X[t : t + 1], R[t : t + 1], rng, arms)
+        policy.loop(p, state, X[t : t + 1], R[t : t + 1], rng, arms)
         assert arms[0] == expected
     assert min(near) < K  # some rounds leave arms out
     assert max(near) > 1
@@ -96,8 +96,3 @@ def test_an_arm_at_exactly_half_the_gap_is_a_candidate():
     assert policy.select(p, s, np.ones((2, 1)), rng) == 1
     s.theta[0, 1, 0] = 0.499
     assert policy.select(p, s, np.ones((2, 1)), rng) == 0
-
-
-def test_a_tolerance_below_rounding_is_refused():
-    with pytest.raises(ValueError, match="tolerance must be"):
-        fl.forced_lasso(2, 2, tolerance=1e-15)

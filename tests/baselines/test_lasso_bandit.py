@@ -14,7 +14,7 @@ def fitted(n, d, penalty, every=1, seed=1):
     policy = lasso_bandit(d, 2 * n, penalty=penalty, every=every, tolerance=1e-12)
     arms = np.empty(n, np.int64)
     state = policy.init(policy.params)
-    policy.play(policy.params, state, X, R, rng, arms)
+    policy.loop(policy.params, state, X, R, rng, arms)
     return policy, state, X[np.arange(n), arms], R[np.arange(n), arms], arms, X
 
 
@@ -40,7 +40,7 @@ def test_arms_are_random_before_the_first_fit_and_greedy_between_fits():
     later = np.empty(49, np.int64)
     theta = state.theta_hat.copy()
     rng = np.random.default_rng(0)
-    policy.play(policy.params, state, X[:49], np.zeros((49, 2)), rng, later)
+    policy.loop(policy.params, state, X[:49], np.zeros((49, 2)), rng, later)
     assert np.array_equal(later, (X[:49] @ theta).argmax(axis=1))
 
 

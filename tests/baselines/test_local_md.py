@@ -35,17 +35,6 @@ def test_the_mirror_step_is_the_minimiser(p, radius):
             assert objective(u) <= objective(w) + 1e-12
 
 
-def test_without_noise_it_learns():
-    X, Y = records(1000)
-    keys = {
-        "step_scale": 100.0,
-        "calibration": "paper",
-        **OPTIONS,
-    }
-    o = md.local_md(3, 1000, epsilon=np.inf, **keys)
-    assert ((learn(o, X, Y, seed=0)[0][-1] - 0.8) ** 2).sum() < 0.02
-
-
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 @pytest.mark.parametrize("calibration", ["paper", "corrected"])
 def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
@@ -149,15 +138,6 @@ def test_a_small_budget_has_smaller_steps_and_larger_batches():
     p = md.local_md(7, 400, epsilon=0.1, delta=0.01, **OPTIONS).params
     assert p.eta[0] == pytest.approx(0.625 * 0.1 / 9.745008 / 16, rel=1e-5)
     assert p.batch[0] == 11
-
-
-def test_exact_noise_by_hand():
-    """n_1 = 500, b = 21, T = 566, so 25 passes of 23 batches; mu(1, 1/1000) =
-    0.388401."""
-    p = md.local_md(3, 1000, epsilon=1.0, step_scale=100.0, **OPTIONS).params
-    assert (p.batch[0], p.steps[0]) == (21, 566)
-    sigma = 12.8 * 3 ** (1 / 6) * 5 / (21 * 0.388401)
-    assert p.sigma[0] == pytest.approx(sigma, rel=1e-5)
 
 
 def test_one_phase_at_least_must_have_two_steps():

@@ -4,8 +4,6 @@ SciPy."""
 import numpy as np
 import pytest
 
-from companion.baselines.forced_lasso import forced_lasso
-from companion.baselines.lasso_bandit import lasso_bandit
 from companion.kernels import linalg
 
 RNG = np.random.default_rng()
@@ -93,18 +91,6 @@ def test_cholesky(d):
         assert not linalg.cholesky(A, L)
 
 
-@sizes
-def test_project_ball(d):
-    x = RNG.standard_normal(d)
-    x /= np.linalg.norm(x)
-    inside = 0.5 * x
-    outside = 3.0 * x
-    assert not linalg.project_ball(inside, 1.0)
-    assert np.array_equal(inside, 0.5 * x)
-    assert linalg.project_ball(outside, 1.0)
-    np.testing.assert_allclose(outside, x)
-
-
 def project_in_norm(S, z, radius):
     d = len(z)
     out = np.empty(d)
@@ -180,37 +166,6 @@ def test_a_slow_descent_stops_and_says_so():
     done, theta, _ = solved([[1.0, near], [near, 1.0]], [1e-3, -1e-3], 0.0)
     assert not done
     assert np.isfinite(theta).all()
-
-
-def played(policy, apart, rewards):
-    """State after 40 rounds of two features that differ by `apart` times a normal
-    variable."""
-    rng = np.random.default_rng(1)
-    x = rng.standard_normal((40, 2))
-    z = x[:, 1:].copy()
-    if apart < 1.0:
-        x[:, 1:] = x[:, :1] + apart * z
-    X = np.repeat(x[:, None], 2, axis=1)
-    R = np.repeat(rewards * z, 2, axis=1)
-    arms = np.empty(40, np.int64)
-    state = policy.init(policy.params)
-    policy.play(policy.params, state, X, R, rng, arms)
-    return state
-
-
-POLICIES = (
-    forced_lasso(2, 2, penalty_forced=1e-9, penalty_all=1e-9, tolerance=1e-7),
-    lasso_bandit(2, 40, penalty=1e-9, every=20, tolerance=1e-7),
-)
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.name)
-def test_lasso_bandits_count_the_fits_that_were_cut_short(policy):
-    assert played(policy, 1.0, 1.0).capped[0] == 0
-    assert played(policy, 1e-4, 1.0).capped[0] > 0
-    state = played(policy, 1.0, 1e30)
-    assert state.capped[0] == 0
-    assert np.isfinite(next(a for n, a in state._asdict().items() if "theta" in n)).all()
 
 
 def test_a_gram_row_takes_in_rows_of_data_in_their_order():

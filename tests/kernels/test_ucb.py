@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from companion.kernels import ucb
+from companion.kernels.glm import LINEAR, mean
 from companion.kernels.linalg import dot, quad
 
 KINDS = ("definite", "indefinite", "diagonal", "one direction", "nan")
@@ -22,18 +23,24 @@ def matrix(kind, d, rng):
     }[kind]
 
 
-def indices(X, theta, A, width):
-    """Every arm's x'theta + width sqrt(x'Ax), with the kernel's operations in order."""
-    return np.array([dot(x, theta) + width * np.sqrt(max(quad(A, x), 0.0)) for x in X])
+def indices(X, theta, A, width, link=LINEAR):
+    """Every arm's mean(x'theta) + width sqrt(x'Ax), with the kernel's operations in
+    order."""
+    found = []
+    for x in X:
+        form = max(quad(A, x), 0.0)
+        found.append(mean(link, dot(x, theta)) + width * np.sqrt(form))
+    return np.array(found)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-170, 1e-9, 1.0])
+@pytest.mark.parametrize("link", range(3))
+@pytest.mark.parametrize("scale", [0.0, 1e-170, 1e-9, 1.0, 8.0])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_optimistic_arm_is_the_first_maximum(kind, scale):
+def test_the_optimistic_arm_is_the_first_maximum(kind, scale, link):
     """Widths from none to far above all means, contexts up to a size whose squares
-    vanish."""
+    vanish, scores up to the flat ends of a link."""
     rng = np.random.default_rng(7)
-    for i in range(200):
+    for i in range(100):
         d = 1 + i % 6
         K = 3 + i % 100
         X = scale * rng.standard_normal((K, d))
@@ -41,8 +48,8 @@ def test_the_optimistic_arm_is_the_first_maximum(kind, scale):
         A = matrix(kind, d, rng)
         X[i % K] = X[i % 3]  # a tie
         for width in (0.0, 1e-3, 1.0, 30.0):
-            best = np.fmax(indices(X, theta, A, width), -np.inf).argmax()
-            assert ucb.optimistic_arm(X, A, theta, width) == best
+            best = np.fmax(indices(X, theta, A, width, link), -np.inf).argmax()
+            assert ucb.optimistic_mean(link, theta, A, width, X) == best
 
 
 @pytest.mark.parametrize("size", [1e-9, 0.3, 1.0, 30.0])
