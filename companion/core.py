@@ -19,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.jit import PACKAGE, borrowed, counted, jit
-from companion.live import Live, Stream
+from companion.live import Live, Stream, leaves
 from companion.validate import need_choice, need_method, shown
 
 ROOM = 10**9  # numbers in the table of rounds that a State keeps, at most: 8 gigabytes
@@ -203,16 +203,13 @@ def need_declared(algorithm, state) -> None:
             "private must be a tuple of names of fields: write "
             f'private=("field",), the last comma included; got {private!r}'
         )
+    fields = [field for field, _ in leaves(state, "State")]
     for name in private:
-        fields = state
-        for part in name.split("."):
-            known = getattr(fields, "_fields", ())
-            if part not in known:
-                raise ValueError(
-                    f"private must name fields of the State: {name!r} has no {part!r} "
-                    f"among {known}"
-                )
-            fields = getattr(fields, part)
+        if not any(f"{field}.".startswith(f"State.{name}.") for field in fields):
+            raise ValueError(
+                f"private must name fields of the State, of {', '.join(fields)}; got "
+                f"{name!r}"
+            )
 
 
 class Optimiser(NamedTuple):

@@ -288,7 +288,7 @@ class Live(Run):
 
     def _contents(self):
         """{name: array} of what is saved, with a JSON text under "about"."""
-        arrays = dict(_leaves(self.state, "state"))
+        arrays = dict(leaves(self.state, "state"))
         if not all(isinstance(a, np.ndarray) for a in arrays.values()):
             raise ValueError(
                 f"policy must keep its State in arrays; {self.policy.name!r} does not"
@@ -377,7 +377,7 @@ class Live(Run):
                 raise _other(name, repr(about.get(name)), repr(value))
         for name, value in _promised(self.policy).items():
             _need_same(name, arrays.get(name), value)
-        for name, fresh in _leaves(self.state, "state"):
+        for name, fresh in leaves(self.state, "state"):
             saved = arrays.get(name)
             if saved is None or (saved.dtype, saved.shape) != (fresh.dtype, fresh.shape):
                 raise ValueError(
@@ -442,7 +442,7 @@ class Stream(Run):
             return self.state.theta.copy()
 
 
-def _leaves(value, name):
+def leaves(value, name):
     """(dotted name, value) of everything that nested named tuples hold."""
     if isinstance(value, tuple):
         for key, part in zip(
@@ -450,7 +450,7 @@ def _leaves(value, name):
             value,
             strict=True,
         ):
-            yield from _leaves(part, f"{name}.{key}")
+            yield from leaves(part, f"{name}.{key}")
     else:
         yield name, value
 
@@ -469,8 +469,8 @@ def _names(policy):
 def _promised(policy):
     """{dotted name: array} of the guarantee and the parameters; texts and None as
     texts."""
-    found = dict(_leaves(policy.guarantee, "guarantee"))
-    found.update(_leaves(policy.params, "params"))
+    found = dict(leaves(policy.guarantee, "guarantee"))
+    found.update(leaves(policy.params, "params"))
     for name, leaf in found.items():
         found[name] = np.asarray(leaf)
         if found[name].dtype.kind not in "biuf":

@@ -209,7 +209,7 @@ def test_a_name_in_a_table_is_that_of_its_factory(module):
             r"must be one of \['a', 'order'",
         ),
         ({"releases": (RELEASE._replace(law=["laplace"]),)}, "law of a Release must be"),
-        ({"private": ("theta",)}, "'theta' has no 'theta' among"),
+        ({"private": ("theta",)}, "of State.t, .*; got 'theta'"),
         ({"private": "theta"}, r'write private=\("field",\)'),
         ({"private": (1,)}, "private must be a tuple of names"),
     ],
