@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 from scipy.special import expit, log_expit, log_ndtr, ndtr
-from streams import run
+from streams import first_block, forms, run
 
 from companion.baselines.glm_ucb import glm_ucb
 from companion.private_glm.environments import world
@@ -19,10 +19,8 @@ from companion.private_glm.environments import world
 def test_width_by_hand(link, kappa, width):
     """2 L kappa sqrt(3 + 2 ln(1 + 2/3)) sqrt(6 ln(6 2000/0.01)) at d = 3, T = 2000, S =
     1."""
-    assert glm_ucb(3, 2000, link=link, kappa=kappa).params.width == pytest.approx(
-        width,
-        1e-10,
-    )
+    p = glm_ucb(3, 2000, link=link, kappa=kappa).params
+    assert p.width == pytest.approx(width, 1e-10)
 
 
 LINKS = {  # mean, and its logarithm
@@ -40,14 +38,14 @@ def test_against_a_twin(link):
     policy = glm_ucb(3, n, link=link, theta_bound=2.0)
     width = 0.01 * policy.params.width
     policy = policy._replace(params=policy.params._replace(width=width, tolerance=1e-14))
-    X, R, _ = next(world("ball", 3, 2.0, link, K=6).blocks(n, np.random.default_rng(4)))
+    X, R = first_block(world("ball", 3, 2.0, link, K=6), n)
     arms, state = run(policy, X, R)
     V = 3 * np.eye(3)
     theta = None
     for t, arm in enumerate(arms):
         if theta is not None:  # the first estimate is drawn
             factor = math.sqrt(math.log(t + 1)) if link == "probit" else 1.0
-            squares = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
+            squares = forms(X[t], V)
             index = mean(X[t] @ theta) + width * factor * np.sqrt(squares)
             assert index[arm] >= index.max() - 1e-5
         V = V + np.outer(X[t, arm], X[t, arm])
