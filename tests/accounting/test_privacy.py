@@ -59,29 +59,36 @@ def records(universe, n, rng, d):
     inner = d if universe == "ball" else d - 1
     u = rng.standard_normal((n, inner))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
-    u *= np.where(rng.random((n, 1)) < 0.7, 1.0, rng.random((n, 1)))
+    on_the_sphere = rng.random((n, 1)) < 0.7
+    u *= np.where(on_the_sphere, 1.0, rng.random((n, 1)))
     low = -1.0 if universe == "ball" else 0.0
-    y = np.where(rng.random(n) < 0.8, rng.choice([low, 1.0], n), rng.uniform(low, 1.0, n))
+    at_an_end = rng.random(n) < 0.8
+    ends = rng.choice([low, 1.0], n)
+    y = np.where(at_an_end, ends, rng.uniform(low, 1.0, n))
     if universe == "ball":
         return u, y
-    return np.column_stack([u, np.ones(n)]) * np.sqrt(0.5), y
+    x = np.column_stack([u, np.ones(n)])
+    return x * np.sqrt(0.5), y
 
 
 def squared_distances(universe, d):
     """Largest squared distances of 200000 random pairs: of (x, y), and of (x x', x y)."""
     rng = np.random.default_rng(30)
-    (x, a), (z, b) = (records(universe, 200_000, rng, d) for _ in range(2))
-    flat = 0.5 if universe == "offset_sphere" else 0.0
-    v, w = (s[:, :-1] if flat else s for s in (x, z))
-    w *= np.where(
-        rng.random((len(w), 1)) < 0.3,
-        -np.sign((v * w).sum(1, keepdims=True)),
-        1.0,
-    )
-    pair = ((x - z) ** 2).sum(1) + (a - b) ** 2
-    c = (x * z).sum(1)
-    gram = (x * x).sum(1) ** 2 + (z * z).sum(1) ** 2 - 2 * c**2
-    return pair.max(), (gram + ((a[:, None] * x - b[:, None] * z) ** 2).sum(1)).max()
+    n = 200_000
+    x, a = records(universe, n, rng, d)
+    z, b = records(universe, n, rng, d)
+    free = d if universe == "ball" else d - 1  # coordinates; the last one may be fixed
+    v = x[:, :free]
+    w = z[:, :free]
+    products = (v * w).sum(axis=1, keepdims=True)
+    turned = rng.random((n, 1)) < 0.3  # to the far side
+    w *= np.where(turned, -np.sign(products), 1.0)
+    pair = ((x - z) ** 2).sum(axis=1) + (a - b) ** 2
+    c = (x * z).sum(axis=1)
+    gram = (x * x).sum(axis=1) ** 2 + (z * z).sum(axis=1) ** 2 - 2 * c**2
+    vectors = a[:, None] * x - b[:, None] * z
+    statistics = gram + (vectors**2).sum(axis=1)
+    return pair.max(), statistics.max()
 
 
 @pytest.mark.parametrize("universe", privacy.UNIVERSES)
@@ -95,15 +102,8 @@ def test_sensitivities_are_the_suprema_over_all_pairs(universe):
 
 
 def test_tree_levels():
-    assert [privacy.tree_levels(T) for T in (1, 2, 3, 4, 7, 8, 20_000)] == [
-        1,
-        2,
-        2,
-        3,
-        3,
-        4,
-        15,
-    ]
+    found = [privacy.tree_levels(T) for T in (1, 2, 3, 4, 7, 8, 20_000)]
+    assert found == [1, 2, 2, 3, 3, 4, 15]
     with pytest.raises(ValueError, match="T"):
         privacy.tree_levels(0)
 
@@ -171,7 +171,9 @@ def true_delta(epsilon, sigma):
         x = e / a - a / 2
         y = e / a + a / 2
         root = mpmath.sqrt(2)
-        return (mpmath.erfc(x / root) - mpmath.exp(e) * mpmath.erfc(y / root)) / 2
+        below = mpmath.erfc(x / root)
+        above = mpmath.exp(e) * mpmath.erfc(y / root)
+        return (below - above) / 2
 
 
 def budgets_at_random(n, lowest, highest):
@@ -179,11 +181,8 @@ def budgets_at_random(n, lowest, highest):
     0.9]."""
     rng = np.random.default_rng(5)
     epsilons = 10.0 ** rng.uniform(np.log10(lowest), np.log10(highest), n)
-    return zip(
-        epsilons.tolist(),
-        (10.0 ** rng.uniform(-100.0, -0.05, n)).tolist(),
-        strict=True,
-    )
+    deltas = 10.0 ** rng.uniform(-100.0, -0.05, n)
+    return zip(epsilons.tolist(), deltas.tolist(), strict=True)
 
 
 SMALL = [(1e-9, 1e-100), (1e-9, 1e-17), (1e-9, 1e-9), (1e-8, 1e-30), (1e-100, 1e-100)]
@@ -207,7 +206,8 @@ def stable_log_delta(rho, epsilon, order):
     """log of the delta of rho-zCDP at one order: exact up to rounding errors of its
     terms."""
     a = np.asarray(order) + 1.0
-    return order * (a * rho - epsilon) - order * np.log1p(1.0 / order) - np.log1p(order)
+    factor = order * np.log1p(1.0 / order) + np.log1p(order)
+    return order * (a * rho - epsilon) - factor
 
 
 def test_rho_of_small_budgets_never_overspends():

@@ -22,7 +22,7 @@ def symmetric(d):
 
 
 def definite(d, condition=1e3):
-    Q = np.linalg.qr(RNG.standard_normal((d, d)))[0]
+    Q = np.linalg.qr(RNG.standard_normal((d, d))).Q
     A = (Q * np.geomspace(1.0, condition, d)) @ Q.T
     return np.ascontiguousarray((A + A.T) / 2)
 
@@ -68,9 +68,11 @@ def test_inverse_of_definite_and_indefinite_matrices(d):
 def test_inverse_pivots_and_says_when_there_is_none():
     out = np.empty((2, 2))
     work = np.empty((2, 2))
-    assert linalg.inverse(np.array([[0.0, 1.0], [2.0, 0.0]]), out, work)
+    swap = np.array([[0.0, 1.0], [2.0, 0.0]])
+    singular = np.array([[1.0, 2.0], [2.0, 4.0]])
+    assert linalg.inverse(swap, out, work)
     np.testing.assert_array_equal(out, [[0.0, 0.5], [1.0, 0.0]])
-    assert not linalg.inverse(np.array([[1.0, 2.0], [2.0, 4.0]]), out, work)
+    assert not linalg.inverse(singular, out, work)
     assert not linalg.inverse(np.zeros((2, 2)), out, work)
 
 
@@ -125,8 +127,11 @@ def test_jacobi_against_numpy():
         rows = np.empty((m, m))
         D = A.copy()
         linalg.jacobi(D, rows)
-        np.testing.assert_allclose(np.sort(np.diag(D)), np.linalg.eigvalsh(A), atol=1e-12)
-        np.testing.assert_allclose(rows.T @ np.diag(np.diag(D)) @ rows, A, atol=1e-12)
+        sizes = np.diag(D)
+        wanted = np.linalg.eigvalsh(A)
+        np.testing.assert_allclose(np.sort(sizes), wanted, atol=1e-12)
+        again = rows.T @ np.diag(sizes) @ rows
+        np.testing.assert_allclose(again, A, atol=1e-12)
 
 
 # --- the lasso's descent, which comes to an end and says whether it converged
@@ -143,7 +148,8 @@ def solved(G, c, penalty, tolerance=1e-12):
         seen=index,
         X=np.empty((0, len(c))),
     )
-    return linalg.lasso_descent(gram, 0, len(c), penalty, tolerance, theta, q), theta, q
+    done = linalg.lasso_descent(gram, 0, len(c), penalty, tolerance, theta, q)
+    return done, theta, q
 
 
 def test_soft_threshold_by_hand():
@@ -184,7 +190,8 @@ def test_a_gram_row_takes_in_rows_of_data_in_their_order():
     )
     for n in (0, 2, 2, 5, 9):
         linalg.whole(often, 0, n)
-        np.testing.assert_allclose(often.rows[0], X[:n, 3] @ X[:n], atol=1e-12)
+        part = X[:n]
+        np.testing.assert_allclose(often.rows[0], part[:, 3] @ part, atol=1e-12)
     assert (linalg.whole(late, 0, 9) == often.rows[0]).all()
     assert (linalg.whole(late, 0, 4) == often.rows[0]).all()  # it knows more already
     assert late.seen.tolist() == often.seen.tolist() == [9, 0]
