@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,8 @@ from numba.core.dispatcher import Dispatcher
 
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.jit import PACKAGE, borrowed, counted, jit
-from companion.live import Live, Stream
-from companion.validate import need_choice, need_generator, need_method
+from companion.live import Live, Stream, leaves
+from companion.validate import need_choice, need_method, shown
 
 ROOM = 10**9  # numbers in the table of rounds that a State keeps, at most: 8 gigabytes
 # dimension up to which a State keeps matrices (d, d); arms that it has room for
@@ -123,8 +124,9 @@ class Policy(NamedTuple):
         The samplers are for research simulation: do not protect real people's data with
         them.  Raises ValueError on a wrong seed, or on wrong `releases` or `private`.
         """
-        need_declared(self)
-        return Live(self, need_generator("seed", seed))
+        live = Live(self, seed)
+        need_declared(self, live.state)
+        return live
 
     @property
     def loop(self):
@@ -171,9 +173,10 @@ def plain_loop(select, update):
     return play
 
 
-def need_declared(algorithm) -> None:
+def need_declared(algorithm, state) -> None:
     """Raise ValueError unless `releases` and `private` of a policy or an optimiser are
-    tuples, of `Release` and of names."""
+    tuples, of `Release` and of names of fields of this State, and every `Release` names
+    an argument of its kernel."""
     releases = algorithm.releases
     if type(releases) is not tuple or not all(type(r) is Release for r in releases):
         raise ValueError(
@@ -183,12 +186,30 @@ def need_declared(algorithm) -> None:
         )
     for one in releases:
         need_method("kernel of a Release", one.kernel)
+        names = list(inspect.signature(one.kernel).parameters)
+        if str(one.argument).split(".")[0] not in names:
+            raise ValueError(
+                f"argument of a Release must be one of {names}, or a field of one, as in "
+                f'"s.release"; got {shown(one.argument)}'
+            )
+        if not isinstance(one.law, str | None):
+            raise ValueError(
+                "law of a Release must be the name of a law, or None; got "
+                f"{shown(one.law)}"
+            )
     private = algorithm.private
     if type(private) is not tuple or not all(isinstance(n, str) for n in private):
         raise ValueError(
             "private must be a tuple of names of fields: write "
             f'private=("field",), the last comma included; got {private!r}'
         )
+    fields = [field for field, _ in leaves(state, "State")]
+    for name in private:
+        if not any(f"{field}.".startswith(f"State.{name}.") for field in fields):
+            raise ValueError(
+                f"private must name fields of the State, of {', '.join(fields)}; got "
+                f"{name!r}"
+            )
 
 
 class Optimiser(NamedTuple):
@@ -220,8 +241,9 @@ class Optimiser(NamedTuple):
         The samplers are for research simulation: do not protect real people's data with
         them.  Raises ValueError on a wrong seed, or on wrong `releases` or `private`.
         """
-        need_declared(self)
-        return Stream(self, need_generator("seed", seed))
+        stream = Stream(self, seed)
+        need_declared(self, stream.state)
+        return stream
 
     def renamed(self, name: str) -> Optimiser:
         """The same method under another name, which its random stream follows."""

@@ -5,8 +5,6 @@ ends with the process, at the latest.  A child of a fork holds nothing.  Windows
 such locks.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from contextlib import suppress

@@ -34,11 +34,19 @@ from companion.contract import (
     need_records,
     need_rounds,
 )
-from companion.validate import need_array, need_float, need_int, need_method, shown
+from companion.validate import (
+    need_array,
+    need_float,
+    need_generator,
+    need_int,
+    need_method,
+    shown,
+)
 
 WARN_SHARE = 0.01  # share of clipped records above which a run warns
-SAME = 1e-12  # relative difference of two parameters that processors may make
-SAME_BUDGET = 1e-9  # and of two guarantees, which are searched for from the parameters
+# relative difference that processors may make of two parameters, and of two guarantees,
+# which are searched for from the parameters
+SAME = 1e-9
 
 
 class Report(NamedTuple):
@@ -61,6 +69,17 @@ class Report(NamedTuple):
         )
 
 
+class SecretBits(np.random.PCG64):
+    """The random bits of a run: they cannot be copied or pickled, nor can a generator
+    that draws from them."""
+
+    def __reduce__(self):
+        raise TypeError(
+            "the generator of a run cannot be copied or pickled: the copy would draw the "
+            "same noise"
+        )
+
+
 class Run:
     """What `Live` and `Stream` share: one call at a time, in one process, without copies.
 
@@ -68,8 +87,9 @@ class Run:
     and the difference of two releases would show a record; so would the child of a fork.
     """
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
+    def __init__(self, seed) -> None:
+        source = need_generator("seed", seed).bit_generator.seed_seq
+        self.rng = np.random.Generator(SecretBits(source))
         self._process = os.getpid()
         self._lock = threading.RLock()
 
@@ -122,8 +142,8 @@ class Live(Run):
     1
     """
 
-    def __init__(self, policy, rng: np.random.Generator) -> None:
-        super().__init__(rng)
+    def __init__(self, policy, seed=None) -> None:
+        super().__init__(seed)
         self.policy = policy
         self.state = policy.init(policy.params)
         self.rounds = 0
@@ -268,15 +288,14 @@ class Live(Run):
 
     def _contents(self):
         """{name: array} of what is saved, with a JSON text under "about"."""
-        arrays = dict(_leaves(self.state, "state"))
+        arrays = dict(leaves(self.state, "state"))
         if not all(isinstance(a, np.ndarray) for a in arrays.values()):
             raise ValueError(
                 f"policy must keep its State in arrays; {self.policy.name!r} does not"
             )
         for i, (X, _) in enumerate(self._open.values()):
             arrays[f"waiting.{i}"] = X
-        arrays.update(_numbers("guarantee", self.policy.guarantee))
-        arrays.update(_numbers("params", self.policy.params))
+        arrays.update(_promised(self.policy))
         about = _names(self.policy)
         about["open"] = [[ticket, arm] for ticket, (_, arm) in self._open.items()]
         about["rounds"] = self.rounds
@@ -328,7 +347,7 @@ class Live(Run):
         path = held.real_path(path)
         if not zipfile.is_zipfile(path):
             raise ValueError(f"path must lead to a saved run; there is none at {path}")
-        live = cls(policy, np.random.default_rng())
+        live = cls(policy)
         try:
             live._hold(path)
             live._read(path)
@@ -356,11 +375,9 @@ class Live(Run):
         for name, value in _names(self.policy).items():
             if about.get(name) != value:
                 raise _other(name, repr(about.get(name)), repr(value))
-        for name, value in _numbers("guarantee", self.policy.guarantee).items():
-            _need_same(name, arrays.get(name), value, SAME_BUDGET)
-        for name, value in _numbers("params", self.policy.params).items():
-            _need_same(name, arrays.get(name), value, SAME)
-        for name, fresh in _leaves(self.state, "state"):
+        for name, value in _promised(self.policy).items():
+            _need_same(name, arrays.get(name), value)
+        for name, fresh in leaves(self.state, "state"):
             saved = arrays.get(name)
             if saved is None or (saved.dtype, saved.shape) != (fresh.dtype, fresh.shape):
                 raise ValueError(
@@ -402,14 +419,14 @@ class Stream(Run):
     cannot go on with it (RuntimeError).
     """
 
-    def __init__(self, optimiser, rng: np.random.Generator) -> None:
+    def __init__(self, optimiser, seed=None) -> None:
         if optimiser.step is None:
             raise ValueError(
                 f"optimiser {optimiser.name!r} is a batch method: it takes no stream"
             )
-        super().__init__(rng)
+        super().__init__(seed)
         self.optimiser = optimiser
-        self.state = optimiser.init(optimiser.params, rng)
+        self.state = optimiser.init(optimiser.params, self.rng)
         self.records = 0
 
     def update(self, x: np.typing.ArrayLike, y: float) -> np.ndarray:
@@ -425,7 +442,7 @@ class Stream(Run):
             return self.state.theta.copy()
 
 
-def _leaves(value, name):
+def leaves(value, name):
     """(dotted name, value) of everything that nested named tuples hold."""
     if isinstance(value, tuple):
         for key, part in zip(
@@ -433,7 +450,7 @@ def _leaves(value, name):
             value,
             strict=True,
         ):
-            yield from _leaves(part, f"{name}.{key}")
+            yield from leaves(part, f"{name}.{key}")
     else:
         yield name, value
 
@@ -449,22 +466,22 @@ def _names(policy):
     }
 
 
-def _numbers(kind, value):
-    """{dotted name: array} of what nested named tuples hold; texts and None as texts."""
-    found = {}
-    for name, leaf in _leaves(value, kind):
-        a = np.asarray(leaf)
-        if a.dtype.kind not in "biuf":
-            a = np.array(repr(leaf))
-        found[name] = a
+def _promised(policy):
+    """{dotted name: array} of the guarantee and the parameters; texts and None as
+    texts."""
+    found = dict(leaves(policy.guarantee, "guarantee"))
+    found.update(leaves(policy.params, "params"))
+    for name, leaf in found.items():
+        found[name] = np.asarray(leaf)
+        if found[name].dtype.kind not in "biuf":
+            found[name] = np.array(repr(leaf))
     return found
 
 
-def _need_same(name, saved, here, tolerance):
+def _need_same(name, saved, here):
     """ValueError, with both values, unless an array of parameters is the saved one.
 
-    Numbers may differ by the tolerance, relative to the larger: processors round
-    differently.
+    Numbers may differ by `SAME`, relative to the larger: processors round differently.
     """
     if saved is None:
         raise _other(name, "absent", here)
@@ -472,13 +489,7 @@ def _need_same(name, saved, here, tolerance):
         raise _other(name, f"{saved.dtype}{saved.shape}", f"{here.dtype}{here.shape}")
     equal = saved == here
     if here.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):  # of two infinite numbers
-            near = np.abs(saved - here) <= tolerance * np.maximum(
-                np.abs(saved),
-                np.abs(here),
-            )
-        finite = np.isfinite(saved) & np.isfinite(here)
-        equal = equal | (near & finite) | (np.isnan(saved) & np.isnan(here))
+        equal = np.isclose(saved, here, rtol=SAME, atol=0.0, equal_nan=True)
     if not np.all(equal):
         first = tuple(map(int, np.argwhere(~equal)[0]))
         place = name

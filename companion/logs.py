@@ -43,10 +43,9 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
         rounds = X[part], arms[part], rewards[part]
         with interrupts_wait():  # for every single round it takes as long again
             _replay(policy, state, rounds, rng, horizon, kept)
-    if not kept:
-        return Interval(np.nan, -np.inf, np.inf), 0
     if len(kept) < 2:
-        return Interval(float(kept[0]), -np.inf, np.inf), 1
+        mean = float(kept[0]) if kept else np.nan
+        return Interval(mean, -np.inf, np.inf), len(kept)
     return mean_interval(kept, level), len(kept)
 
 

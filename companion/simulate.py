@@ -160,24 +160,18 @@ def imported_code() -> str:
     Raises ValueError if one was written to since, or if there are no files, as in an
     archive: then no digest tells what code runs here.
     """
-    modules = sorted(PACKAGE.modules())
+    modules = PACKAGE.modules()
     if not modules:
         raise ValueError("keep needs the sources of this package as files")
-    need_unwritten(modules)
     digest = PACKAGE.digest(modules)
-    need_unwritten(modules)  # nor while they were read
-    return digest
-
-
-def need_unwritten(modules) -> None:
-    """Raise ValueError, naming the file, if one of the modules was written to since the
-    import."""
+    # asked after they were read, so that they were not written to meanwhile either
     written = PACKAGE.written(PACKAGE.file(m) for m in modules)
     if written:
         raise ValueError(
             "keep needs the sources that this session imported; begin a new one, for "
             f"this file was written to since: {written[0]}"
         )
+    return digest
 
 
 @functools.cache
@@ -273,6 +267,7 @@ def need_run(policies, T: int, seeds, grid):
         raise ValueError(f"policies must have distinct names; got {names}")
     for p in policies:
         need_rounds(p, T)
+        need_method(f"play of {p.name!r}", p.loop)
     return (
         policies,
         T,

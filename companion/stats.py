@@ -6,7 +6,7 @@ repetition by repetition; what is read off worst cases over instances has a boot
 interval.
 """
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,10 +23,6 @@ def _floats(name, value, *shape):
     bits."""
     need_array(name, value, shape)
     return np.asarray(value, dtype=float)
-
-
-# relative distance within which a number is printed as the nearest one
-SAME = Decimal("1e-9")
 
 
 def at_least(value: float, spec: str = ".3g") -> str:
@@ -49,21 +45,19 @@ def at_most(value: float, spec: str = ".3g") -> str:
 
 
 def _outwards(value, spec, rounding):
-    """The text of `at_least` and `at_most`."""
+    """The text of `at_least` and `at_most`; the tenth digit is that of the nearest
+    number."""
     digits = int(spec[1:-1])
     kind = spec[-1]
     if kind not in "fg":
         raise ValueError(f'spec must be like ".2f" or ".3g"; got {spec=}')
     if not np.isfinite(value) or value == 0.0:
         return format(value, spec)
-    exact = Decimal(float(value))
+    exact = Decimal(format(value, ".10g"))
     place = -digits if kind == "f" else exact.adjusted() - max(digits, 1) + 1
     unit = Decimal(1).scaleb(place)
-    nearest = round(exact / unit) * unit
-    distance = abs(nearest - exact)
-    if distance > SAME * abs(exact):
-        nearest = (exact / unit).to_integral_value(rounding) * unit
-    return format(float(nearest), spec)
+    rounded = exact.quantize(unit, rounding, Context(prec=400))
+    return format(float(rounded), spec)
 
 
 class Interval(NamedTuple):

@@ -39,6 +39,18 @@ def rows_played(name, K, n):
     return run(policy, X, R)[0]
 
 
+def first_block(world, n, seed=4):
+    """Contexts X (n, K, d) and rewards R (n, K) of a world whose blocks are not
+    shorter."""
+    X, R, _ = next(world.blocks(n, np.random.default_rng(seed)))
+    return X, R
+
+
+def forms(X, V):
+    """x'V^-1 x of the rows of X (K, d)."""
+    return (X @ np.linalg.inv(V) * X).sum(axis=1)
+
+
 def optimiser(name):
     """The small instance that an optimiser's module offers to these tests."""
     return optimisers.example(name)

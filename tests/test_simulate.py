@@ -39,7 +39,7 @@ def test_regret_is_the_sum_of_gaps_of_the_arms_played():
     for policy in (linucb(3), random()):
         rng = stream(np.random.SeedSequence(7), policy.name)
         arms = np.empty(300, dtype=np.int64)
-        policy.play(policy.params, policy.init(policy.params), X, R, rng, arms)
+        policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
         curve = np.cumsum(MU.max(1) - MU[np.arange(300), arms])
         np.testing.assert_allclose(result.of(policy.name)[0], curve[[0, 9, 298, 299]])
     assert result.final.shape == (1, 2)
@@ -65,7 +65,8 @@ def test_blocks_of_any_length_give_the_same_curve():
 def test_all_policies_meet_the_same_stream():
     twins = [linucb(3), linucb(3).renamed("twin")]
     result = simulate(sphere(4, 3), twins, 300, [1, 2, 3])
-    assert same_bits(result.regret[:, 0].copy(), result.regret[:, 1].copy())
+    one, twin = result.regret.swapaxes(0, 1)
+    assert same_bits(one.copy(), twin.copy())
     assert len(np.unique(result.final[:, 0])) == 3
 
 
@@ -73,7 +74,8 @@ def test_random_streams_follow_the_name():
     result = simulate(ENV, [random(), random().renamed("other")], 300, [1])
     assert result.final[0, 0] != result.final[0, 1]
     seed = repetitions(3, 1)[0]
-    a, b = (stream(seed, label).random() for label in ("environment", "Random"))
+    a = stream(seed, "environment").random()
+    b = stream(seed, "Random").random()
     assert a != b
     assert a == np.random.default_rng(seed.spawn(1)[0]).random()
 
@@ -117,7 +119,11 @@ def test_refused_before_anything_runs(text, change):
 def test_rounds_past_the_horizon_never_reach_a_kernel():
     """A stream that is longer than promised would write beyond the rows that a policy
     keeps."""
-    policy = lasso_bandit(3, 10)._replace(play=lambda *_: pytest.fail("was played"))
+
+    def played(*arguments):
+        pytest.fail("was played")
+
+    policy = lasso_bandit(3, 10)._replace(play=played)
     with pytest.raises(ValueError, match="got 1 more"):
         simulate(Fixed(block(n=11)), [policy], 10, [1])
 
@@ -233,14 +239,13 @@ def test_trace_watches_the_run_of_simulate(every):
     policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.1)
     (seed,) = repetitions(3, 1)
     final = simulate(env, [policy], 400, [seed]).final[0, 0]
-    *_, (t, _, _, _, _) = trace(env, policy, 400, seed, every)
-    assert t == 400 // every * every
-    rounds = trace(env, policy, 400, seed, 1)
-    gaps = [
-        (mu.max(axis=1) - mu[np.arange(len(mu)), arms]).sum()
-        for _, _, _, mu, arms in rounds
-    ]
-    assert sum(gaps) == pytest.approx(final, rel=1e-12)
+    for t, *_ in trace(env, policy, 400, seed, every):
+        last = t
+    assert last == 400 // every * every
+    lost = 0.0
+    for _, _, _, mu, arms in trace(env, policy, 400, seed, 1):
+        lost += mu.max() - mu[0, arms[0]]
+    assert lost == pytest.approx(final, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -256,13 +261,6 @@ def test_trace_shows_the_rounds_since_it_showed_the_last_ones(every, seen):
     """Of ten rounds in one block."""
     rounds = trace(Fixed(block(n=10)), random(), 10, 1, every)
     assert [(t, len(arms)) for t, _, _, _, arms in rounds] == seen
-
-
-def test_trace_cuts_at_the_ends_of_blocks():
-    """The three last rounds before the sixth round, of which one is in the first
-    block."""
-    rounds = trace(Fixed(block(n=4), block(n=4)), random(), 8, 1, 3)
-    assert [(t, len(arms)) for t, _, _, _, arms in rounds] == [(3, 3), (6, 2)]
 
 
 FEW = [
@@ -444,32 +442,10 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bits():
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
-        executor = Killing(client, victim, after=100)
-        result = simulate(sphere(4, 3), FEW, 400, seeds, executor)
-        survivors = set(client.run(os.getpid).values())
-    assert executor.killed.is_set()
+        killer = threading.Timer(0.2, os.kill, [victim, signal.SIGKILL])
+        killer.start()
+        result = simulate(sphere(4, 3), FEW, 400, seeds, client)
+        assert not killer.is_alive()  # the worker was killed on the way
+        survivors = client.run(os.getpid).values()
     assert victim not in survivors
     assert same_bits(expected.regret, result.regret)
-
-
-class Killing:
-    """A Dask client that kills a process once `after` tasks are done."""
-
-    def __init__(self, executor, pid, after):
-        self.executor = executor
-        self.pid = pid
-        self.left = after
-        self.lock = threading.Lock()
-        self.killed = threading.Event()
-
-    def submit(self, *call):
-        future = self.executor.submit(*call)
-        future.add_done_callback(self._count)
-        return future
-
-    def _count(self, _):
-        with self.lock:
-            self.left -= 1
-            if self.left == 0:
-                os.kill(self.pid, signal.SIGKILL)
-                self.killed.set()

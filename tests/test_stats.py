@@ -10,7 +10,8 @@ from companion.stats import at_least, at_most
 
 def one_instance(values):
     """Regret (m, 1, 3): one instance, three repetitions that are alike."""
-    return np.array(values)[:, None, None] * np.ones((1, 1, 3))
+    column = np.array(values)[:, None, None]
+    return np.repeat(column, 3, axis=2)
 
 
 def test_ratio_covers_and_is_exact_for_proportional_samples():
@@ -25,8 +26,9 @@ def test_ratio_covers_and_is_exact_for_proportional_samples():
     assert law.ppf(5e-7) <= covered <= law.isf(5e-7)
     b = np.array([8.0, 9.0, 11.0])
     assert stats.ratio(3 * b, b) == pytest.approx((3.0, 3.0, 3.0))
-    unsure = stats.ratio([1.0, 2.0, 3.0], [-1.0, 0.5, 1.0])
-    assert (unsure.low, unsure.high) == (-np.inf, np.inf)
+    _, low, high = stats.ratio([1.0, 2.0, 3.0], [-1.0, 0.5, 1.0])
+    assert low == -np.inf
+    assert high == np.inf
 
 
 def test_band_is_the_interval_of_every_column():
@@ -35,9 +37,9 @@ def test_band_is_the_interval_of_every_column():
     for column, band in zip(samples.T, bands, strict=True):
         assert stats.mean_interval(column, 0.9) == pytest.approx(band)
     a, b, _ = samples.T
-    ours = stats.mean_interval(a)
+    _, *ours = stats.mean_interval(a)
     theirs = sps.ttest_1samp(a, 0.0).confidence_interval(0.95)
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
+    assert ours == pytest.approx(list(theirs))
     assert stats.difference(a, b) == pytest.approx(stats.mean_interval(a - b))
 
 
@@ -70,23 +72,24 @@ def test_worst_cases_of_exact_powers():
     T = np.array([1e4, 1e6, 1e8])
     root = one_instance(T**0.5)
     ours = np.hstack([root, 0.1 * root])
-    theirs = np.hstack([one_instance(0.2 * T**0.6), one_instance(T**0.3)])
+    steep = one_instance(0.2 * T**0.6)
+    theirs = np.hstack([steep, one_instance(T**0.3)])
     np.testing.assert_allclose(stats.worst_case(ours), T**0.5)
     found = stats.worst_case_exponent(T, ours, 1)
-    assert (found.value, found.low) == pytest.approx((0.5, 0.5))
+    assert found == pytest.approx((0.5, 0.5, 0.5))
     np.testing.assert_allclose(stats.worst_case_band(ours, 1), [T**0.5] * 2)
-    # n^0.1 = 5
-    assert stats.crossing(T, ours, theirs, 1).value == pytest.approx(5**10, rel=1e-6)
-    assert stats.crossing(T, theirs, 2 * theirs, 1).value == T[0]
-    assert stats.crossing(T, 2 * theirs, theirs, 1).value == np.inf
-    with pytest.raises(ValueError, match="level"):
-        stats.worst_case_band(ours, 1, level=1.0)
+    met = stats.crossing(T, ours, theirs, 1)
+    assert met.value == pytest.approx(5**10, rel=1e-6)  # n^0.1 = 5
+    always = stats.crossing(T, theirs, 2 * theirs, 1)
+    assert always.value == T[0]
+    never = stats.crossing(T, 2 * theirs, theirs, 1)
+    assert never.value == np.inf
 
 
 def test_the_jackknife_of_a_mean_is_students_interval():
-    samples = np.random.default_rng(3).normal(2.0, 1.0, (17, 2))
-    found = stats.jackknife(lambda y: y[:, 0].mean(), samples, 0.9)
-    np.testing.assert_allclose(found, stats.mean_interval(samples[:, 0], 0.9))
+    samples = np.random.default_rng(3).normal(2.0, 1.0, 17)
+    found = stats.jackknife(np.mean, samples, 0.9)
+    np.testing.assert_allclose(found, stats.mean_interval(samples, 0.9))
 
 
 def test_of_two_crossings_the_last_counts():
@@ -94,7 +97,8 @@ def test_of_two_crossings_the_last_counts():
     T = np.array([1e2, 1e3, 1e4, 1e5])
     theirs = one_instance([1.0, 1.0, 1.0, 1.0])
     ours = one_instance(np.exp([1.0, -1.0, 1.0, -1.0]))
-    assert stats.crossing(T, ours, theirs, 1).value == pytest.approx(10**4.5)
+    found = stats.crossing(T, ours, theirs, 1)
+    assert found.value == pytest.approx(10**4.5)
 
 
 def test_an_exponent_is_that_of_the_mean_over_repetitions():
@@ -108,13 +112,15 @@ def test_a_ratio_of_worst_cases_is_the_mean_of_the_ratios():
     """1/2 and 6/3: mean 1.25; the ratio of the sums is 7/5, the largest ratio 2."""
     ours = one_instance([1.0, 6.0])
     theirs = one_instance([2.0, 3.0])
-    assert stats.worst_case_ratio(ours, theirs, 1).value == pytest.approx(1.25)
+    found = stats.worst_case_ratio(ours, theirs, 1)
+    assert found.value == pytest.approx(1.25)
 
 
 def test_a_worst_case_exponent_is_the_slope_of_least_squares():
     """log2 T = 0, 1, 3 and log2 of the regret 0, 2, 3: (13/3)/(14/3); from end to end it
     is 1."""
-    found = stats.worst_case_exponent([1, 2, 8], one_instance([1.0, 4.0, 8.0]), 1)
+    regret = one_instance([1.0, 4.0, 8.0])
+    found = stats.worst_case_exponent([1, 2, 8], regret, 1)
     assert found.value == pytest.approx(13 / 14)
 
 
@@ -139,24 +145,6 @@ def test_one_repetition_has_no_exponent():
 def test_an_exponent_at_zero_is_refused():
     with pytest.raises(ValueError, match="x must hold numbers > 0"):
         stats.exponent([0.0, 1.0], [[1.0, 2.0], [1.0, 2.0]])
-
-
-@pytest.mark.parametrize("spec", [".1f", ".2f", ".0f", ".2g", ".3g"])
-def test_printed_bounds_are_bounds(spec):
-    """As they stand on the page; and no further from the number than one unit of the last
-    digit."""
-    rng = np.random.default_rng(7)
-    sizes = 10.0 ** rng.uniform(-3.0, 4.0, 500)
-    signs = rng.choice([-1.0, 1.0], 500)
-    digits = int(spec[1])
-    for value in (sizes * signs).tolist():
-        low = float(at_least(value, spec))
-        high = float(at_most(value, spec))
-        assert low <= value <= high
-        unit = 10.0**-digits
-        if spec[2] == "g":
-            unit *= 10.0 * abs(value)
-        assert high - low <= unit * 1.001
 
 
 @pytest.mark.parametrize(

@@ -307,17 +307,12 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     return 1.0 / scale if scale > 0.0 else np.inf
 
 
-def zcdp_delta(rho: float, epsilon: float) -> float:
+def zcdp_delta(rho, epsilon):
     """A delta at which every rho-zCDP mechanism is (epsilon, delta)-DP; rho, epsilon >=
-    0.
+    0, finite and of any size.
 
     min over a > 1 of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1).
     """
-    return _zcdp_delta(need_float("rho", rho, 0.0), need_float("epsilon", epsilon, 0.0))
-
-
-def _zcdp_delta(rho, epsilon):
-    """`zcdp_delta` of checked numbers, which may be of any size."""
     if rho == 0.0:
         return 0.0
 
@@ -342,7 +337,7 @@ def _within(rho, epsilon, delta):
     """Whether `zcdp_delta`, enlarged by more than its rounding error, is at most delta:
     below `FAR_RHO` the exponent is right to 1e-14 (1 + sqrt(rho) + sqrt(epsilon))."""
     error = ROUNDING + 1e-14 * (np.sqrt(rho) + np.sqrt(epsilon))
-    return _zcdp_delta(rho, epsilon) * (1.0 + error) <= delta
+    return zcdp_delta(rho, epsilon) * (1.0 + error) <= delta
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.arguments import CLICKS, need_model
-from companion.core import Policy, plain_loop
+from companion.core import Policy
 from companion.jit import jit
 from companion.kernels import linalg
 from companion.kernels.glm import LOGISTIC, clipped_reward, mean, slope, true_loss
@@ -134,9 +133,6 @@ def update(p, s, arm, x, r, rng):
     linalg.sherman_morrison(s.V_inv, out, direction)
 
 
-play = plain_loop(select, update)
-
-
 def ecolog(d: int, *, theta_bound: float = 1.0, failure: float = 0.01) -> Policy:
     """ECOLog in the unit ball of R^d for logistic rewards in [0, 1]; others are clipped.
 
@@ -150,8 +146,6 @@ def ecolog(d: int, *, theta_bound: float = 1.0, failure: float = 0.01) -> Policy
         init=init,
         select=select,
         update=update,
-        play=play,
-        guarantee=NO_PRIVACY,
         universe=CLICKS,
         delayed_feedback=True,
     )

@@ -7,15 +7,12 @@ Differs: coordinate descent to a tolerance, at most `linalg.SWEEPS` times
 (`State.capped`); ties go to the lowest arm.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import NO_PRIVACY
-from companion.core import WIDEST, Policy, plain_loop
+from companion.core import WIDEST, Policy
 from companion.jit import jit
 from companion.kernels.linalg import Gram, add_outer, axpy, copy, dot, lasso_descent
 from companion.validate import need_float, need_int, need_positive
@@ -128,9 +125,6 @@ def update(p, s, arm, x, r, rng):
     learn(p, s, 1, arm, x, r, penalty)
 
 
-play = plain_loop(select, update)
-
-
 def forced_lasso(
     d: int,
     K: int,
@@ -185,6 +179,4 @@ def forced_lasso(
         init=init,
         select=select,
         update=update,
-        play=play,
-        guarantee=NO_PRIVACY,
     )

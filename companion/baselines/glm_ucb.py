@@ -12,9 +12,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.arguments import CLICKS, need_model
-from companion.core import ROOM, Policy, plain_loop
+from companion.core import ROOM, Policy
 from companion.jit import jit
 from companion.kernels.glm import (
     PROBIT,
@@ -108,9 +107,6 @@ def update(p, s, arm, x, r, rng):
     s.t[0] += 1
 
 
-play = plain_loop(select, update)
-
-
 def glm_ucb(
     d: int,
     T: int,
@@ -148,8 +144,6 @@ def glm_ucb(
         init=init,
         select=select,
         update=update,
-        play=play,
-        guarantee=NO_PRIVACY,
         universe=CLICKS,
         delayed_feedback=True,
     )

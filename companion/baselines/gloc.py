@@ -11,9 +11,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.arguments import CLICKS, need_model
-from companion.core import Policy, plain_loop
+from companion.core import Policy
 from companion.jit import jit
 from companion.kernels.glm import clipped_reward, mean, slope
 from companion.kernels.linalg import dot, matvec, norm, quad, sherman_morrison
@@ -86,9 +85,6 @@ def update(p, s, arm, x, r, rng):
         s.clipped[0] += 1
 
 
-play = plain_loop(select, update)
-
-
 def gloc(
     d: int,
     *,
@@ -120,8 +116,6 @@ def gloc(
         init=init,
         select=select,
         update=update,
-        play=play,
-        guarantee=NO_PRIVACY,
         universe=CLICKS,
         delayed_feedback=True,
     )

@@ -30,8 +30,9 @@ from companion.accounting.privacy import (
     gaussian_release,
     tree_levels,
 )
+from companion.baselines.ldp_linucb import Params
 from companion.baselines.linucb import radius
-from companion.core import WIDEST, Policy, Release, linear_universe, plain_loop
+from companion.core import WIDEST, Policy, Release, linear_universe
 from companion.jit import jit
 from companion.kernels import mechanisms, tree
 from companion.kernels import ridge as regression
@@ -70,19 +71,6 @@ def node_noise(T, epsilon, delta, calibration, universe):
         STATISTICS_SENSITIVITY,
         releases=levels,
     )
-
-
-class Params(NamedTuple):
-    d: int  # dimension of a context
-    T: int  # horizon
-    offset: bool  # universe that records are clipped into: offset sphere, or unit ball
-    ridge: float  # lambda without noise
-    shift: float  # lambda_t = ridge + shift * (size of the noise in the Gram matrix)
-    noise: float  # R, sub-Gaussian scale of the rewards
-    theta_bound: float  # S
-    failure: float  # chance that some confidence set misses theta
-    width: float  # multiple of the theorem's radius that is used; 1 is the theorem
-    sigma: float  # standard deviation of the noise on every coordinate of a node
 
 
 class State(NamedTuple):
@@ -158,9 +146,6 @@ def update(p, s, arm, x, r, rng):
         s.radius[0] = radius(p, t, ridge)
 
 
-play = plain_loop(select, update)
-
-
 def jdp_linucb(
     d: int,
     T: int,
@@ -209,7 +194,6 @@ def jdp_linucb(
         init=init,
         select=select,
         update=update,
-        play=play,
         guarantee=guarantee,
         universe=linear_universe(p.offset),
         delayed_feedback=True,

@@ -7,15 +7,12 @@ Differs: the estimate may be refitted every `every` rounds instead of every roun
 ends after `linalg.SWEEPS` sweeps at the latest (`State.capped`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import NO_PRIVACY
-from companion.core import ROOM, WIDEST, Policy, plain_loop
+from companion.core import ROOM, WIDEST, Policy
 from companion.jit import jit
 from companion.kernels.linalg import Gram, axpy, copy, lasso_descent, whole
 from companion.kernels.mechanisms import random_integer
@@ -134,9 +131,6 @@ def update(p, s, arm, x, r, rng):
         lasso(p, s)
 
 
-play = plain_loop(select, update)
-
-
 def lasso_bandit(
     d: int,
     T: int,
@@ -183,7 +177,5 @@ def lasso_bandit(
         init=init,
         select=select,
         update=update,
-        play=play,
-        guarantee=NO_PRIVACY,
         delayed_feedback=True,
     )

@@ -22,7 +22,7 @@ import numpy as np
 
 from companion.accounting.privacy import STATISTICS_SENSITIVITY, gaussian_release
 from companion.baselines.linucb import radius
-from companion.core import WIDEST, Policy, Release, linear_universe, plain_loop
+from companion.core import WIDEST, Policy, Release, linear_universe
 from companion.jit import jit
 from companion.kernels import mechanisms
 from companion.kernels import ridge as regression
@@ -101,9 +101,6 @@ def update(p, s, arm, x, r, rng):
         s.radius[0] = radius(p, t, ridge)
 
 
-play = plain_loop(select, update)
-
-
 def ldp_linucb(
     d: int,
     T: int,
@@ -179,7 +176,6 @@ def ldp_linucb(
         init=init,
         select=select,
         update=update,
-        play=play,
         guarantee=guarantee,
         universe=linear_universe(p.offset),
         delayed_feedback=True,

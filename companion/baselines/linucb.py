@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import NO_PRIVACY
-from companion.core import WIDEST, Policy, plain_loop
+from companion.core import WIDEST, Policy
 from companion.jit import jit
 from companion.kernels.linalg import axpy, matvec, sherman_morrison
 from companion.kernels.ucb import optimistic_arm
@@ -75,9 +74,6 @@ def update(p, s, arm, x, r, rng):
     s.t[0] += 1
 
 
-play = plain_loop(select, update)
-
-
 def linucb(
     d: int,
     *,
@@ -126,7 +122,5 @@ def linucb(
         init=init,
         select=select,
         update=update,
-        play=play,
-        guarantee=NO_PRIVACY,
         delayed_feedback=True,
     )

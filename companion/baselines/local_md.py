@@ -13,8 +13,6 @@ Differs: batches are passes over a new random order of the phase's records, so t
 certain (the source relies on sampling); batch sizes are rounded down, at least 1.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NamedTuple
 

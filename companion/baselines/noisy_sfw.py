@@ -11,8 +11,6 @@ Differs: "corrected" is the exact Gaussian; b is the whole number floor(sqrt n /
 least 1.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NamedTuple
 

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import NO_PRIVACY
-from companion.core import Policy, plain_loop
+from companion.core import Policy
 from companion.jit import jit
 
 
@@ -34,9 +33,6 @@ def update(p, s, arm, x, r, rng):
     s.t[0] += 1
 
 
-play = plain_loop(select, update)
-
-
 def random() -> Policy:
     """Every arm with the same chance, whatever the rewards."""
     return Policy(
@@ -45,7 +41,5 @@ def random() -> Policy:
         init=init,
         select=select,
         update=update,
-        play=play,
-        guarantee=NO_PRIVACY,
         delayed_feedback=True,
     )

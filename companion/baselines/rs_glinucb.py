@@ -14,9 +14,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.arguments import CLICKS, need_model
-from companion.core import ROOM, Policy, plain_loop
+from companion.core import ROOM, Policy
 from companion.jit import inlined, jit
 from companion.kernels.glm import clipped_reward, fit, slope, work_for
 from companion.kernels.linalg import (
@@ -162,9 +161,6 @@ def update(p, s, arm, x, r, rng):
         add_outer(slope(p.link, dot(x, s.theta_warm)), x, s.H)
 
 
-play = plain_loop(select, update)
-
-
 def rs_glinucb(
     d: int,
     T: int,
@@ -199,7 +195,5 @@ def rs_glinucb(
         init=init,
         select=select,
         update=update,
-        play=play,
-        guarantee=NO_PRIVACY,
         universe=CLICKS,
     )

@@ -26,7 +26,7 @@ import numpy as np
 from companion.accounting import privacy
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
 from companion.baselines.linucb import radius
-from companion.core import WIDEST, Policy, Release, linear_universe, plain_loop
+from companion.core import WIDEST, Policy, Release, linear_universe
 from companion.jit import jit
 from companion.kernels import mechanisms
 from companion.kernels import ridge as regression
@@ -144,9 +144,6 @@ def update(p, s, arm, x, r, rng):
         s.radius[0] = radius(p, t, ridge)
 
 
-play = plain_loop(select, update)
-
-
 def sdp_linucb(
     d: int,
     T: int,
@@ -218,7 +215,6 @@ def sdp_linucb(
         init=init,
         select=select,
         update=update,
-        play=play,
         guarantee=guarantee,
         universe=linear_universe(p.offset),
         delayed_feedback=True,

@@ -216,23 +216,6 @@ def round_at_random(rng, w):
 
 
 @jit
-def shuffle_messages(rng, v, L, g, b, p, out):
-    """Message level: out (n, 2g' + b) <- the bits that one user sends for each entry of
-    v.
-
-    g' = ceil(g); entries of out are 0 or 1.  The first 2g' columns carry the value, the
-    last b the noise.
-    """
-    top = out.shape[1] - b
-    for i in range(v.shape[0]):
-        k = round_at_random(rng, (v[i] + L) * g / L)
-        for j in range(top):
-            out[i, j] = 1 if j < k else 0
-        for j in range(b):
-            out[i, top + j] = 1 if rng.random() < p else 0
-
-
-@jit
 def shuffle_add(rng, v, L, g, counts):
     """Aggregated law, one user: counts (n,) += rounded values; the noise comes with the
     batch."""

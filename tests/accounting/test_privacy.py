@@ -5,19 +5,12 @@ import mpmath
 import numpy as np
 import pytest
 from dp_accounting import GaussianDpEvent
-from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld.common import DifferentialPrivacyParameters
 from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 from dp_accounting.rdp import RdpAccountant
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import norm
 
 from companion.accounting import privacy
 from companion.accounting.privacy import gaussian_delta, gaussian_epsilon, gaussian_scale
-from companion.policies import joint_glm
-
-budgets = {"epsilon": st.floats(1e-3, 200.0), "delta": st.floats(1e-12, 0.9)}
 
 
 def test_scale_and_delta_have_their_known_values():
@@ -28,44 +21,12 @@ def test_scale_and_delta_have_their_known_values():
     assert gaussian_delta(0.0, 1.0) == pytest.approx(0.382924922548, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(**budgets, sensitivity=st.floats(1e-3, 1e3))
-def test_scale_round_trips_and_is_linear_in_the_sensitivity(epsilon, delta, sensitivity):
-    sigma = gaussian_scale(epsilon, delta, sensitivity)
-    assert gaussian_delta(epsilon, sigma, sensitivity) == pytest.approx(delta, rel=1e-6)
-    assert gaussian_epsilon(delta, sigma, sensitivity) == pytest.approx(
-        epsilon,
-        rel=1e-6,
-        abs=1e-9,
-    )
-    assert sigma == pytest.approx(sensitivity * gaussian_scale(epsilon, delta), rel=1e-12)
-
-
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
 @pytest.mark.parametrize("delta", [0.1, 1e-3, 1e-6])
 def test_agrees_with_dp_accounting(epsilon, delta):
     budget = DifferentialPrivacyParameters(epsilon, delta)
     theirs = GaussianPrivacyLoss.from_privacy_guarantee(budget).standard_deviation
     assert gaussian_scale(epsilon, delta) == pytest.approx(theirs, rel=1e-4)
-
-
-def test_agrees_with_the_pld_accountant():
-    accountant = PLDAccountant(value_discretization_interval=1e-4)
-    accountant.compose(GaussianDpEvent(1.7))
-    assert gaussian_epsilon(1e-5, 1.7) == pytest.approx(
-        accountant.get_epsilon(1e-5),
-        rel=1e-4,
-    )
-    assert gaussian_delta(0.8, 1.7) == pytest.approx(accountant.get_delta(0.8), rel=1e-3)
-
-
-@pytest.mark.parametrize("a", [1e3, 1e5, 1e7])
-def test_epsilon_at_almost_no_noise_is_that_of_the_loss_tail(a):
-    """There the second tail is a share 1/a of the first, so epsilon is off by about 1."""
-    assert privacy.epsilon_at(0.1, a) == pytest.approx(
-        a * a / 2 - a * norm.ppf(0.1),
-        abs=10.0,
-    )
 
 
 def test_extremes():
@@ -98,29 +59,36 @@ def records(universe, n, rng, d):
     inner = d if universe == "ball" else d - 1
     u = rng.standard_normal((n, inner))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
-    u *= np.where(rng.random((n, 1)) < 0.7, 1.0, rng.random((n, 1)))
+    on_the_sphere = rng.random((n, 1)) < 0.7
+    u *= np.where(on_the_sphere, 1.0, rng.random((n, 1)))
     low = -1.0 if universe == "ball" else 0.0
-    y = np.where(rng.random(n) < 0.8, rng.choice([low, 1.0], n), rng.uniform(low, 1.0, n))
+    at_an_end = rng.random(n) < 0.8
+    ends = rng.choice([low, 1.0], n)
+    y = np.where(at_an_end, ends, rng.uniform(low, 1.0, n))
     if universe == "ball":
         return u, y
-    return np.column_stack([u, np.ones(n)]) * np.sqrt(0.5), y
+    x = np.column_stack([u, np.ones(n)])
+    return x * np.sqrt(0.5), y
 
 
 def squared_distances(universe, d):
     """Largest squared distances of 200000 random pairs: of (x, y), and of (x x', x y)."""
     rng = np.random.default_rng(30)
-    (x, a), (z, b) = (records(universe, 200_000, rng, d) for _ in range(2))
-    flat = 0.5 if universe == "offset_sphere" else 0.0
-    v, w = (s[:, :-1] if flat else s for s in (x, z))
-    w *= np.where(
-        rng.random((len(w), 1)) < 0.3,
-        -np.sign((v * w).sum(1, keepdims=True)),
-        1.0,
-    )
-    pair = ((x - z) ** 2).sum(1) + (a - b) ** 2
-    c = (x * z).sum(1)
-    gram = (x * x).sum(1) ** 2 + (z * z).sum(1) ** 2 - 2 * c**2
-    return pair.max(), (gram + ((a[:, None] * x - b[:, None] * z) ** 2).sum(1)).max()
+    n = 200_000
+    x, a = records(universe, n, rng, d)
+    z, b = records(universe, n, rng, d)
+    free = d if universe == "ball" else d - 1  # coordinates; the last one may be fixed
+    v = x[:, :free]
+    w = z[:, :free]
+    products = (v * w).sum(axis=1, keepdims=True)
+    turned = rng.random((n, 1)) < 0.3  # to the far side
+    w *= np.where(turned, -np.sign(products), 1.0)
+    pair = ((x - z) ** 2).sum(axis=1) + (a - b) ** 2
+    c = (x * z).sum(axis=1)
+    gram = (x * x).sum(axis=1) ** 2 + (z * z).sum(axis=1) ** 2 - 2 * c**2
+    vectors = a[:, None] * x - b[:, None] * z
+    statistics = gram + (vectors**2).sum(axis=1)
+    return pair.max(), statistics.max()
 
 
 @pytest.mark.parametrize("universe", privacy.UNIVERSES)
@@ -134,15 +102,8 @@ def test_sensitivities_are_the_suprema_over_all_pairs(universe):
 
 
 def test_tree_levels():
-    assert [privacy.tree_levels(T) for T in (1, 2, 3, 4, 7, 8, 20_000)] == [
-        1,
-        2,
-        2,
-        3,
-        3,
-        4,
-        15,
-    ]
+    found = [privacy.tree_levels(T) for T in (1, 2, 3, 4, 7, 8, 20_000)]
+    assert found == [1, 2, 2, 3, 3, 4, 15]
     with pytest.raises(ValueError, match="T"):
         privacy.tree_levels(0)
 
@@ -174,16 +135,6 @@ def test_mu_and_rho_of_the_spec():
     assert rho == pytest.approx([0.059390, 0.040633], abs=1e-6)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
-@pytest.mark.parametrize("delta", [0.1, 1e-8])
-def test_zcdp_conversions_invert_each_other(epsilon, delta):
-    rho = privacy.zcdp_rho(epsilon, delta)
-    assert privacy.zcdp_delta(rho, epsilon) == pytest.approx(delta, rel=1e-6)
-    assert privacy.zcdp_epsilon(rho, delta) == pytest.approx(epsilon, rel=1e-6)
-    # a Gaussian of that rho loses no more than the conversion says
-    assert privacy.gaussian_epsilon(delta, 1.0, np.sqrt(2 * rho)) <= epsilon
-
-
 def test_zcdp_equals_the_accountant_library():
     accountant = RdpAccountant(list(1 + np.geomspace(0.1, 300, 3000)))
     accountant.compose(GaussianDpEvent(1 / np.sqrt(2 * 0.05)))
@@ -199,34 +150,13 @@ def test_limits_of_zcdp_and_mu():
     assert privacy.zcdp_epsilon(np.inf, 0.1) == np.inf
     assert privacy.zcdp_epsilon(0.0, 0.1) == 0.0
     assert privacy.zcdp_delta(0.0, 0.0) == 0.0
-    for bad in (-1.0, np.nan):
-        with pytest.raises(ValueError, match="rho must be"):
-            privacy.zcdp_delta(bad, 1.0)
-
-
-def test_zcdp_at_large_losses_and_large_deltas():
-    for rho in (1e3, 1e6):  # above 1e12 a bound stands in for the search
-        loss = privacy.zcdp_epsilon(rho, 1e-3)
-        assert privacy.zcdp_delta(rho, loss) == pytest.approx(1e-3, rel=1e-3)
-    rho = privacy.zcdp_rho(0.1, 0.99)
-    assert rho > 1.1
-    assert privacy.zcdp_delta(rho, 0.1) == pytest.approx(0.99, rel=1e-6)
+    with pytest.raises(ValueError, match="rho must be"):
+        privacy.zcdp_epsilon(-1.0, 0.1)
 
 
 def test_the_classical_formula_is_proved_up_to_epsilon_1():
     found = gaussian_scale(1.0, 0.1, method="classical")
     assert found == pytest.approx(np.sqrt(2.0 * np.log(12.5)))
-
-
-def test_the_noise_of_laplace_shrinks_with_budgets_above_1():
-    assert privacy.laplace_scale(4.0, 2.0) == 0.5
-
-
-def test_a_node_more_where_the_horizon_reaches_a_power_of_two():
-    """2^k - 1 rounds need k levels, 2^k one more."""
-    for k in range(1, 12):
-        assert privacy.tree_levels(2**k - 1) == k
-        assert privacy.tree_levels(2**k) == k + 1
 
 
 # --- small budgets, and the private side
@@ -241,7 +171,9 @@ def true_delta(epsilon, sigma):
         x = e / a - a / 2
         y = e / a + a / 2
         root = mpmath.sqrt(2)
-        return (mpmath.erfc(x / root) - mpmath.exp(e) * mpmath.erfc(y / root)) / 2
+        below = mpmath.erfc(x / root)
+        above = mpmath.exp(e) * mpmath.erfc(y / root)
+        return (below - above) / 2
 
 
 def budgets_at_random(n, lowest, highest):
@@ -249,11 +181,8 @@ def budgets_at_random(n, lowest, highest):
     0.9]."""
     rng = np.random.default_rng(5)
     epsilons = 10.0 ** rng.uniform(np.log10(lowest), np.log10(highest), n)
-    return zip(
-        epsilons.tolist(),
-        (10.0 ** rng.uniform(-100.0, -0.05, n)).tolist(),
-        strict=True,
-    )
+    deltas = 10.0 ** rng.uniform(-100.0, -0.05, n)
+    return zip(epsilons.tolist(), deltas.tolist(), strict=True)
 
 
 SMALL = [(1e-9, 1e-100), (1e-9, 1e-17), (1e-9, 1e-9), (1e-8, 1e-30), (1e-100, 1e-100)]
@@ -277,7 +206,8 @@ def stable_log_delta(rho, epsilon, order):
     """log of the delta of rho-zCDP at one order: exact up to rounding errors of its
     terms."""
     a = np.asarray(order) + 1.0
-    return order * (a * rho - epsilon) - order * np.log1p(1.0 / order) - np.log1p(order)
+    factor = order * np.log1p(1.0 / order) + np.log1p(order)
+    return order * (a * rho - epsilon) - factor
 
 
 def test_rho_of_small_budgets_never_overspends():
@@ -293,14 +223,6 @@ def test_rho_of_small_budgets_never_overspends():
         assert privacy.zcdp_delta(rho, epsilon) <= delta
         larger = privacy.zcdp_delta(rho * (1 + 1e-9), epsilon)
         assert larger > delta * (1 - 1e-11)
-
-
-@pytest.mark.slow
-def test_thousands_of_small_budgets_never_overspend():
-    for epsilon, delta in budgets_at_random(3000, 1e-9, 1e-4):
-        rho = privacy.zcdp_rho(epsilon, delta)
-        assert rho > 0.0
-        assert privacy.zcdp_epsilon(rho, delta) <= epsilon * (1 + 1e-12)
 
 
 def test_an_epsilon_is_found_at_any_size():
@@ -320,10 +242,3 @@ def test_an_edge_is_found_from_both_sides_and_on_the_right_one():
         below = privacy.edge(lambda x, root=root: x <= root, 1e-220, 1e60)
         above = privacy.edge(lambda x, root=root: x >= root, 1e60, 1e-220)
         assert root * (1 - 1e-13) < below <= root <= above < root * (1 + 1e-13)
-
-
-@pytest.mark.parametrize("budget", [(1e-6, 1e-30), (1e-9, 1e-9), (1e-9, 1e-100)])
-def test_policies_of_small_budgets_are_made(budget):
-    epsilon, delta = budget
-    policy = joint_glm(3, 100, calibration="rdp", epsilon=epsilon, delta=delta)
-    assert policy.guarantee.epsilon <= epsilon * (1 + 1e-12)

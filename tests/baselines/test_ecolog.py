@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from streams import run
+from streams import first_block, forms, run
 
 from companion.baselines.ecolog import ecolog, radius
 from companion.private_glm.environments import world
@@ -38,7 +38,7 @@ def test_ecolog_against_a_twin():
     # the truth lies outside the ball, so that the projection is at work
     S = 0.8
     n = 250
-    X, R, _ = next(world("ball", 3, 3.0, K=6).blocks(n, np.random.default_rng(4)))
+    X, R = first_block(world("ball", 3, 3.0, K=6), n)
     arms, state = run(ecolog(3, theta_bound=S), X, R)
     V = 10 * np.eye(3)
     theta = np.zeros(3)
@@ -65,7 +65,7 @@ def test_ecolog_against_a_twin():
         log_term = np.log(2 / 0.01 * np.sqrt(1 + count / 40))
         G = np.sqrt(10) / 2 + 2 / np.sqrt(10) * log_term
         width = np.sqrt(max(20 * S**2 + (1 + S) ** 2 * G + C, 0.0))
-        squares = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
+        squares = forms(X[t], V)
         index = m(X[t] @ theta) + width * np.sqrt(squares)
         assert index[arms[t]] >= index.max() - 1e-7
         x = X[t, arms[t]]

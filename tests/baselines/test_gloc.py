@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import ndtr
-from streams import run
+from streams import first_block, forms, run
 
 from companion.baselines.gloc import gloc, radius
 from companion.private_glm.environments import world
@@ -17,8 +17,7 @@ def test_width_before_any_data_by_hand():
 
 
 def test_gloc_against_a_twin():
-    place = world("ball", 3, 2.0, "probit", K=6)
-    X, R, _ = next(place.blocks(300, np.random.default_rng(4)))
+    X, R = first_block(world("ball", 3, 2.0, "probit", K=6), 300)
     arms, _ = run(POLICY, X, R)
     V = 3 * np.eye(3)
     theta = np.zeros(3)
@@ -30,7 +29,7 @@ def test_gloc_against_a_twin():
         inside = 1 + 2 * B / k + 4 * q**4 / 0.01**2
         log_term = np.log(2 / 0.01 * np.sqrt(inside))
         width = np.sqrt(1 + 4 / k * B + 8 * q**2 * log_term)
-        squares = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
+        squares = forms(X[t], V)
         index = ndtr(X[t] @ theta) + width * np.sqrt(squares)
         assert index[arms[t]] >= index.max() - 1e-9
         x = X[t, arms[t]]

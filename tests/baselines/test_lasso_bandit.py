@@ -10,18 +10,21 @@ from companion.kernels.linalg import SWEEPS
 def fitted(n, d, penalty, every=1, seed=1):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 2, d))
-    R = 2.0 * X[:, :, 0] - X[:, :, 3] + 0.1 * rng.standard_normal((n, 2))
+    noise = 0.1 * rng.standard_normal((n, 2))
+    R = 2.0 * X[:, :, 0] - X[:, :, 3] + noise
     policy = lasso_bandit(d, 2 * n, penalty=penalty, every=every, tolerance=1e-12)
     arms = np.empty(n, np.int64)
     state = policy.init(policy.params)
-    policy.play(policy.params, state, X, R, rng, arms)
-    return policy, state, X[np.arange(n), arms], R[np.arange(n), arms], arms, X
+    policy.loop(policy.params, state, X, R, rng, arms)
+    return policy, state, X, R, arms
 
 
 def test_every_fit_is_optimal():
     """Largest violation of the optimality conditions, in units of the penalty."""
     for n in (5, 40, 200):
-        policy, state, X, y, *_ = fitted(n, 12, 0.1)
+        policy, state, contexts, R, arms = fitted(n, 12, 0.1)
+        X = contexts[np.arange(n), arms]
+        y = R[np.arange(n), arms]
         theta = state.theta_hat
         penalty = level(policy.params, n) * n
         z = X.T @ (y - X @ theta)
@@ -35,26 +38,29 @@ def test_every_fit_is_optimal():
 
 
 def test_arms_are_random_before_the_first_fit_and_greedy_between_fits():
-    policy, state, _, _, arms, X = fitted(50, 6, 0.1, every=50)
+    policy, state, X, R, arms = fitted(50, 6, 0.1, every=50)
     assert 10 < arms.sum() < 40
     later = np.empty(49, np.int64)
     theta = state.theta_hat.copy()
     rng = np.random.default_rng(0)
-    policy.play(policy.params, state, X[:49], np.zeros((49, 2)), rng, later)
-    assert np.array_equal(later, (X[:49] @ theta).argmax(axis=1))
+    policy.loop(policy.params, state, X[:49], R[:49], rng, later)
+    scores = X[:49] @ theta
+    assert np.array_equal(later, scores.argmax(axis=1))
 
 
 def test_the_penalty_and_the_other_defaults():
     """At t = 4 and d = 16 the level is 2 sqrt((8 log 2 + 8 log 2)/4) = 4 sqrt(log 2)."""
     p = lasso_bandit(16, 100).params
     assert level(p, 4) == pytest.approx(4.0 * np.sqrt(np.log(2.0)))
-    assert (p.penalty, p.every, p.tolerance) == (1.0, 1, 1e-8)
+    assert p.penalty == p.every == 1
+    assert p.tolerance == 1e-8
 
 
 def test_the_first_arm_wins_ties():
     policy, state, *_ = fitted(20, 6, 0.1)
     X = np.tile([1.0, 0.0, 0.0, -1.0, 0.0, 0.0], (3, 1))
-    assert policy.select(policy.params, state, X, np.random.default_rng(0)) == 0
+    arm = policy.select(policy.params, state, X, np.random.default_rng(0))
+    assert arm == 0
 
 
 def test_a_fit_counts_as_capped_if_any_of_its_descents_was():

@@ -25,7 +25,8 @@ def test_the_mirror_step_is_the_minimiser(p, radius):
 
     for u, g in rng.standard_normal((30, 2, 3)):
         md.mirror(u, p, 1 / (p - 1), up)  # the gradient at u
-        assert md.mirror(up, q, p - 1, z) == pytest.approx(np.linalg.norm(u, p), rel=1e-9)
+        size = md.mirror(up, q, p - 1, z)
+        assert size == pytest.approx(np.linalg.norm(u, p), rel=1e-9)
         assert z == pytest.approx(u, rel=1e-9)
         md.mirror_step(u, 0.3, g, p, q, radius, z)
         assert np.linalg.norm(u, p) <= radius * (1 + 1e-12)
@@ -33,17 +34,6 @@ def test_the_mirror_step_is_the_minimiser(p, radius):
             w = u + rng.standard_normal(3) * 10.0 ** rng.uniform(-6, 0)
             w *= min(1.0, radius / np.linalg.norm(w, p))
             assert objective(u) <= objective(w) + 1e-12
-
-
-def test_without_noise_it_learns():
-    X, Y = records(1000)
-    keys = {
-        "step_scale": 100.0,
-        "calibration": "paper",
-        **OPTIONS,
-    }
-    o = md.local_md(3, 1000, epsilon=np.inf, **keys)
-    assert ((learn(o, X, Y, seed=0)[0][-1] - 0.8) ** 2).sum() < 0.02
 
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
@@ -149,15 +139,6 @@ def test_a_small_budget_has_smaller_steps_and_larger_batches():
     p = md.local_md(7, 400, epsilon=0.1, delta=0.01, **OPTIONS).params
     assert p.eta[0] == pytest.approx(0.625 * 0.1 / 9.745008 / 16, rel=1e-5)
     assert p.batch[0] == 11
-
-
-def test_exact_noise_by_hand():
-    """n_1 = 500, b = 21, T = 566, so 25 passes of 23 batches; mu(1, 1/1000) =
-    0.388401."""
-    p = md.local_md(3, 1000, epsilon=1.0, step_scale=100.0, **OPTIONS).params
-    assert (p.batch[0], p.steps[0]) == (21, 566)
-    sigma = 12.8 * 3 ** (1 / 6) * 5 / (21 * 0.388401)
-    assert p.sigma[0] == pytest.approx(sigma, rel=1e-5)
 
 
 def test_one_phase_at_least_must_have_two_steps():

@@ -14,7 +14,7 @@ def test_every_arm_is_as_likely_whatever_is_paid():
     X = np.zeros((n, 3, 2))
     R = np.tile([1.0, 0.0, -1.0], (n, 1))
     state = policy.init(policy.params)
-    policy.play(policy.params, state, X, R, np.random.default_rng(0), arms)
+    policy.loop(policy.params, state, X, R, np.random.default_rng(0), arms)
     assert state.t == n
     assert sps.chisquare(np.bincount(arms, minlength=3)).pvalue > 1e-7
     pairs = np.bincount(3 * arms[:-1:2] + arms[1::2], minlength=9)

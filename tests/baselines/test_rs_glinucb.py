@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 from scipy.special import expit
-from streams import run
+from streams import first_block, forms, run
 
 from companion.baselines.rs_glinucb import rs_glinucb
 from companion.private_glm.environments import world
@@ -26,7 +26,7 @@ def test_rs_glinucb_against_a_twin(kappa, warm_up):
     n = 300
     policy = rs_glinucb(3, n, theta_bound=S, kappa=kappa)
     policy = policy._replace(params=policy.params._replace(tolerance=1e-14))
-    X, R, _ = next(world("ball", 3, S, K=6).blocks(n, np.random.default_rng(4)))
+    X, R = first_block(world("ball", 3, S, K=6), n)
     arms, state = run(policy, X, R)
 
     def fit(rounds):
@@ -50,7 +50,7 @@ def test_rs_glinucb_against_a_twin(kappa, warm_up):
     for t in range(n):
         arm = arms[t]
         x = X[t, arm]
-        squares = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
+        squares = forms(X[t], V)
         if squares.max() > 100 / (kappa * S**2 * 3):
             assert squares[arm] >= squares.max() - 1e-12
             warm.append(t)
@@ -63,7 +63,7 @@ def test_rs_glinucb_against_a_twin(kappa, warm_up):
         score = X[t] @ theta_w
         half = S * root * np.sqrt(kappa * squares)
         keep = score + half >= (score - half).max()
-        squares = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(last), X[t])
+        squares = forms(X[t], last)
         index = X[t] @ (theta_w + theta_h) / 2 + 4 * root * np.sqrt(squares)
         assert keep[arm]
         assert index[arm] >= index[keep].max() - 1e-4

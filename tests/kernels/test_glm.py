@@ -22,7 +22,9 @@ def difference(f, z, h=1e-5):
 @every_link
 def test_means_are_exact_in_both_tails_and_derivatives_those_of_differences(link):
     number = glm.need_link("link", link)
-    assert [mean(number, z) for z in Z] == pytest.approx(EXACT[link](Z), rel=1e-13, abs=0)
+    exact = EXACT[link](Z)
+    for z, value in zip(Z, exact, strict=True):
+        assert mean(number, z) == pytest.approx(value, rel=1e-13, abs=0)
     for z in np.linspace(-4, 4, 33):
         for f, slope in ((glm.mean, glm.slope), (glm.slope, glm.bend)):
             change = difference(lambda x, f=f: f(number, x), z)
@@ -32,7 +34,8 @@ def test_means_are_exact_in_both_tails_and_derivatives_those_of_differences(link
 @every_loss
 def test_far_scores_neither_overflow_nor_lose_their_tail(link):
     for z in (-800.0, 800.0):
-        assert np.isfinite([f(link, z) for f in (glm.mean, glm.slope, glm.bend)]).all()
+        for f in (glm.mean, glm.slope, glm.bend):
+            assert np.isfinite(f(link, z))
     for z in (-40.0, -31.0, -29.0, 40.0):
         assert np.isfinite(true_derivatives(link, z, 1.0)).all()
         assert glm.log_mean(PROBIT, z) == pytest.approx(log_ndtr(z), rel=1e-9)
@@ -61,7 +64,8 @@ def test_derivatives_are_those_of_the_losses(link, r):
 def test_fit_finds_the_minimum_from_near_and_far(link, start):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((80, 3))
-    y = (rng.random(80) < 0.5 + 0.4 * np.tanh(X[:, 0])).astype(float)
+    chances = 0.5 + 0.4 * np.tanh(X[:, 0])
+    y = (rng.random(80) < chances).astype(float)
     theta = np.full(3, start)
     work = glm.work_for(3)
     steps = glm.fit(link, X, y, 60, 0.2, 1e-12, theta, work)  # of the first 60 rows only
@@ -74,13 +78,14 @@ def test_fit_finds_the_minimum_from_near_and_far(link, start):
     np.testing.assert_allclose(theta, best.x, atol=1e-5)
     y[60:] = 1.0 - y[60:]
     again = theta.copy()
-    # a warm start needs one step
-    assert glm.fit(link, X, y, 60, 0.2, 1e-12, again, work) == 1
+    steps = glm.fit(link, X, y, 60, 0.2, 1e-12, again, work)
+    assert steps == 1  # from a warm start
     np.testing.assert_allclose(again, theta, atol=1e-6)
     # the ridge is lost beside them
     far = np.zeros(2)
     rows = np.full((1, 2), 1e20)
-    assert glm.fit(link, rows, y, 1, 0.2, 1e-12, far, glm.work_for(2)) == glm.STEPS + 1
+    steps = glm.fit(link, rows, y, 1, 0.2, 1e-12, far, glm.work_for(2))
+    assert steps == glm.STEPS + 1
     assert far.tolist() == [0.0, 0.0]
 
 

@@ -24,10 +24,10 @@ def prefixes(T, n, seed, sigma):
     rng = np.random.default_rng(seed)
     out = np.empty((T, n))
     for t in range(1, T + 1):
-        out[t - 1] = nodes[tree.advance(nodes, t, sigma, rng)]
-        live = [q for q in range(len(nodes)) if nodes[q].any()]
-        # a row per level, no more
-        assert live == [q for q in range(len(nodes)) if t >> q & 1]
+        row = tree.advance(nodes, t, sigma, rng)
+        out[t - 1] = nodes[row]
+        (live,) = np.nonzero(nodes.any(axis=1))
+        assert (1 << live).sum() == t  # a row for each one-bit of t
     return out
 
 
@@ -39,7 +39,7 @@ def test_equals_the_sum_over_an_explicit_dictionary_of_nodes(T):
     for t in range(1, T + 1):
         completed = dyadic(t)[-1]  # the one block that ends at t
         assert completed not in noise_of
-        noise_of[completed] = 2.0 * np.array([rng.standard_normal() for _ in range(3)])
+        noise_of[completed] = 2.0 * rng.standard_normal(3)
         slow = sum(noise_of[block] for block in dyadic(t))
         np.testing.assert_allclose(fast[t - 1], slow, rtol=1e-12, atol=1e-14)
     rounds = [sum(a <= t <= b for a, b in noise_of) for t in range(1, T + 1)]
@@ -53,10 +53,11 @@ def test_square_root_noise_is_a_convolution_that_squares_to_sums():
     f = tree.root_coefficients(n)
     assert f[:3].tolist() == [1.0, 0.5, 0.375]
     assert np.convolve(f, f)[:n] == pytest.approx(np.ones(n), abs=1e-12)
-    assert (tree.root_coefficients(2000) ** 2).sum() == pytest.approx(3.4857, abs=1e-4)
+    squares = tree.root_coefficients(2000) ** 2
+    assert squares.sum() == pytest.approx(3.4857, abs=1e-4)
     z = sigma * np.random.default_rng(2).standard_normal((n, d))
-    direct = np.array(
-        [[f[: t + 1][::-1] @ z[: t + 1, j] for j in range(d)] for t in range(n)]
-    )
+    direct = np.empty((n, d))
+    for j in range(d):
+        direct[:, j] = np.convolve(f, z[:, j])[:n]
     noise = tree.root_noise(n, d, sigma, np.random.default_rng(2))
     assert noise == pytest.approx(direct, abs=1e-10)

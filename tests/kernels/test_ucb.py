@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from companion.kernels import ucb
+from companion.kernels.glm import LINEAR, mean
 from companion.kernels.linalg import dot, quad
 
 KINDS = ("definite", "indefinite", "diagonal", "one direction", "nan")
@@ -22,18 +23,24 @@ def matrix(kind, d, rng):
     }[kind]
 
 
-def indices(X, theta, A, width):
-    """Every arm's x'theta + width sqrt(x'Ax), with the kernel's operations in order."""
-    return np.array([dot(x, theta) + width * np.sqrt(max(quad(A, x), 0.0)) for x in X])
+def indices(X, theta, A, width, link=LINEAR):
+    """Every arm's mean(x'theta) + width sqrt(x'Ax), with the kernel's operations in
+    order."""
+    found = []
+    for x in X:
+        form = max(quad(A, x), 0.0)
+        found.append(mean(link, dot(x, theta)) + width * np.sqrt(form))
+    return np.array(found)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-170, 1e-9, 1.0])
+@pytest.mark.parametrize("link", range(3))
+@pytest.mark.parametrize("scale", [0.0, 1e-170, 1e-9, 1.0, 8.0])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_optimistic_arm_is_the_first_maximum(kind, scale):
+def test_the_optimistic_arm_is_the_first_maximum(kind, scale, link):
     """Widths from none to far above all means, contexts up to a size whose squares
-    vanish."""
+    vanish, scores up to the flat ends of a link."""
     rng = np.random.default_rng(7)
-    for i in range(200):
+    for i in range(50):
         d = 1 + i % 6
         K = 3 + i % 100
         X = scale * rng.standard_normal((K, d))
@@ -41,8 +48,9 @@ def test_the_optimistic_arm_is_the_first_maximum(kind, scale):
         A = matrix(kind, d, rng)
         X[i % K] = X[i % 3]  # a tie
         for width in (0.0, 1e-3, 1.0, 30.0):
-            best = np.fmax(indices(X, theta, A, width), -np.inf).argmax()
-            assert ucb.optimistic_arm(X, A, theta, width) == best
+            bounds = indices(X, theta, A, width, link)
+            best = np.fmax(bounds, -np.inf).argmax()
+            assert ucb.optimistic_mean(link, theta, A, width, X) == best
 
 
 @pytest.mark.parametrize("size", [1e-9, 0.3, 1.0, 30.0])
@@ -56,18 +64,20 @@ def test_the_best_of_those_left_is_the_first_maximum(kind, size):
         K = 1 + i % 60
         X = rng.standard_normal((K, d)) * rng.random((K, 1))
         X[i % K] = X[0]  # a tie
-        first, second = size * rng.standard_normal((2, d)) * ([1], [i % 5 > 0])
-        A, B = (matrix(k, d, rng) for k in (kind, KINDS[i % 4]))
+        first, second = size * rng.standard_normal((2, d))
+        if i % 5 == 0:
+            second[:] = 0.0
+        A = matrix(kind, d, rng)
+        B = matrix(KINDS[i % 4], d, rng)
         exact = np.array([quad(A, x) for x in X])
         forms = np.empty(K)
         assert ucb.widest(X, A, forms) == (exact.max(), exact.argmax())
         for reach, width in ((0.0, 1.0), (0.05, 0.05), (1.0, 0.0), (30.0, 5.0)):
-            left = indices(X, first, A, reach) >= indices(X, first, A, -reach).max()
-            arm = np.where(left, indices(X, second, B, width), -np.inf).argmax()
-            assert ucb.best_left(X, first, forms, reach, second, B, width) == arm, (
-                i,
-                reach,
-            )
+            low = indices(X, first, A, -reach).max()
+            left = indices(X, first, A, reach) >= low
+            index = np.where(left, indices(X, second, B, width), -np.inf)
+            arm = ucb.best_left(X, first, forms, reach, second, B, width)
+            assert arm == index.argmax()
 
 
 def test_a_form_that_rounding_made_negative_counts_as_zero():
