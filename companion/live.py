@@ -44,9 +44,9 @@ from companion.validate import (
 )
 
 WARN_SHARE = 0.01  # share of clipped records above which a run warns
-# relative difference that processors may make of two parameters, and of two guarantees,
-# which are searched for from the parameters
-SAME = 1e-9
+# relative differences that processors may make
+SAME = 1e-12  # of two parameters
+SAME_BUDGET = 1e-9  # of two guarantees, which are searched for from the parameters
 
 
 class Report(NamedTuple):
@@ -376,7 +376,8 @@ class Live(Run):
             if about.get(name) != value:
                 raise _other(name, repr(about.get(name)), repr(value))
         for name, value in _promised(self.policy).items():
-            _need_same(name, arrays.get(name), value)
+            tolerance = SAME_BUDGET if name.startswith("guarantee.") else SAME
+            _need_same(name, arrays.get(name), value, tolerance)
         for name, fresh in leaves(self.state, "state"):
             saved = arrays.get(name)
             if saved is None or (saved.dtype, saved.shape) != (fresh.dtype, fresh.shape):
@@ -478,10 +479,10 @@ def _promised(policy):
     return found
 
 
-def _need_same(name, saved, here):
+def _need_same(name, saved, here, tolerance):
     """ValueError, with both values, unless an array of parameters is the saved one.
 
-    Numbers may differ by `SAME`, relative to the larger: processors round differently.
+    Numbers may differ by the tolerance, relative to them: processors round differently.
     """
     if saved is None:
         raise _other(name, "absent", here)
@@ -489,7 +490,7 @@ def _need_same(name, saved, here):
         raise _other(name, f"{saved.dtype}{saved.shape}", f"{here.dtype}{here.shape}")
     equal = saved == here
     if here.dtype.kind == "f":
-        equal = np.isclose(saved, here, rtol=SAME, atol=0.0, equal_nan=True)
+        equal = np.isclose(saved, here, rtol=tolerance, atol=0.0, equal_nan=True)
     if not np.all(equal):
         first = tuple(map(int, np.argwhere(~equal)[0]))
         place = name

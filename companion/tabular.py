@@ -118,9 +118,10 @@ def read_table(path):
     """The CSV file at this path as a data frame of `Text`, one entry in every column of
     every row.
 
-    The first line names the columns.  Nothing is guessed: UTF-8, commas, quotes as in RFC
-    4180; every line has as many entries as the first; blank lines may only end the file.
-    Raises ValueError, which names the file, the line and the row, on anything else.
+    The first line names the columns, each once.  Nothing is guessed: UTF-8, commas,
+    quotes as in RFC 4180; every line has as many entries as the first; blank lines may
+    only end the file.  Raises ValueError, which names the file, the line and the row or
+    column, on anything else.
     """
     pd = validate.need_module("pandas", "data")
     content = Path(path).read_bytes()
@@ -135,6 +136,11 @@ def read_table(path):
     if not lines or not lines[0][1]:
         raise ValueError(f"{path} must begin with a line of names; it is empty")
     names = lines[0][1]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"{path}: the column {name!r} stands more than once in line 1"
+            )
     rows = []
     for number, entries in lines[1:]:
         if len(entries) != len(names):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -349,6 +350,48 @@ def test_an_interrupt_waits_until_the_kernel_has_returned(number):
     assert (done, live.rounds, live.open) == (["select", "update"], 1, {})
 
 
+def test_eight_threads_end_at_the_horizon_in_each_of_100_runs():
+    """The guarantee covers T rounds; a round that is checked before another is counted
+    passes."""
+
+    def slow(p, state, X, rng):
+        time.sleep(1e-5)  # lets another thread in, as every compiled kernel does
+        return 0
+
+    policy = jdp(12)._replace(select=slow)
+    for seed in range(100):
+        live = policy.start(seed)
+        runs.in_threads(lambda name, live=live: runs.ask_until_refused(live, X, name))
+        assert (live.rounds, live.report().arms, live.open) == (12, {0: 12}, {})
+
+
+def test_threads_lose_no_record_and_drop_or_save_beside_others(tmp_path):
+    """What is learned after 8 x 25 rounds is the sum of all records, whatever their
+    order."""
+    live = linucb(3).start(0)
+
+    def work(name):
+        for i in range(25):
+            ticket = f"{name} {i}"
+            live.select(X, ticket)
+            live.select(X, f"{ticket} dropped")
+            live.update(1, 0.5, ticket)
+            live.drop(f"{ticket} dropped")
+            if i % 10 == 0:
+                live.save(tmp_path / "run")
+            report = live.report()
+            assert report.rounds == sum(report.arms.values())
+            assert len(live.open) <= 16
+
+    runs.in_threads(work)
+    assert live.state.b.tolist() == [0.0, 100.0, 0.0]
+    assert (live.rounds, live.open) == (200, {})
+    live.save(tmp_path / "run")
+    live.close()
+    assert Live.load(tmp_path / "run", linucb(3)).report() == live.report()
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
 def test_a_child_refuses_at_once_what_a_thread_of_its_parent_was_doing():
     live = linucb(3).start(0)
     entered = threading.Event()
@@ -517,7 +560,7 @@ def test_a_run_goes_on_where_a_processor_rounds_parameters_otherwise(tmp_path):
     policy.start(0).save(tmp_path / "run")
     clip = policy.params.reward_clip
     place = clip.shape[0] - 1
-    for factor, fits in ((1.0 + 2e-16, True), (1.0 - 5e-10, True), (1.0 + 1e-8, False)):
+    for factor, fits in ((1.0 + 2e-16, True), (1.0 - 5e-13, True), (1.0 + 1e-11, False)):
         other = clip.copy()
         other[place] *= factor
         here = policy._replace(params=policy.params._replace(reward_clip=other))

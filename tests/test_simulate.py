@@ -442,10 +442,32 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bits():
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
-        killer = threading.Timer(0.2, os.kill, [victim, signal.SIGKILL])
-        killer.start()
-        result = simulate(sphere(4, 3), FEW, 400, seeds, client)
-        assert not killer.is_alive()  # the worker was killed on the way
-        survivors = client.run(os.getpid).values()
+        executor = Killing(client, victim, after=100)
+        result = simulate(sphere(4, 3), FEW, 400, seeds, executor)
+        survivors = set(client.run(os.getpid).values())
+    assert executor.killed.is_set()
     assert victim not in survivors
     assert same_bits(expected.regret, result.regret)
+
+
+class Killing:
+    """A Dask client that kills a process once `after` tasks are done."""
+
+    def __init__(self, executor, pid, after):
+        self.executor = executor
+        self.pid = pid
+        self.left = after
+        self.lock = threading.Lock()
+        self.killed = threading.Event()
+
+    def submit(self, *call):
+        future = self.executor.submit(*call)
+        future.add_done_callback(self._count)
+        return future
+
+    def _count(self, _):
+        with self.lock:
+            self.left -= 1
+            if self.left == 0:
+                os.kill(self.pid, signal.SIGKILL)
+                self.killed.set()
