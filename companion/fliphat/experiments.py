@@ -29,19 +29,18 @@ def as_published(
     T: int,
     *,
     signal,
-    calibration="paper",
     **options,
 ):
     """FLIPHAT with the paper's noise, b_max = |signal|_1, raw contexts; named by epsilon.
 
-    options: all else that `fliphat` takes.
+    options: what else `fliphat` takes.
     """
     policy = fliphat(
         d,
         T,
         epsilon=epsilon,
         b_max=np.abs(signal).sum(),
-        calibration=calibration,
+        calibration="paper",
         **options,
     )
     return policy.renamed(f"ε = {epsilon:g}")
@@ -118,7 +117,6 @@ def niht_errors(
     sparsity: int,
     delta: float,
     iterations: int,
-    eta: float = 0.4,
 ) -> np.ndarray:
     """Squared errors of N-IHT on n > d Gaussian rows with N(0, 1) errors, (n_reps,
     len(epsilons), len(ns)); one data set for all epsilons.
@@ -141,7 +139,7 @@ def niht_errors(
             x_clip=3.0,
             residual_clip=6.0 + 3.0 * radius,
             l1_radius=radius,
-            eta=eta,
+            eta=0.4,
             iterations=iterations,
             min_rows=1,
         )
