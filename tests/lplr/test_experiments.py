@@ -200,15 +200,6 @@ def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one(width, alive, bo
     assert log[experiments.BOUND] == pytest.approx(bound)
 
 
-def test_attacks_lose_what_is_proven_and_their_faults_more():
-    """5000 messages: bounds stay below the proof, and a planted fault above it is
-    found."""
-    for i, case in enumerate(attacks.audits(2.0)):
-        assert attacks.audited(case, 5000, i).epsilon <= case.proven
-        if "residual" in case.what and "corrected" in case.what:
-            assert attacks.audited(case, 5000, i, planted=True).epsilon > case.proven
-
-
 BANDIT = environments.hard_bandit(1, 0.5)
 DESIGN = environments.constant(0.5)
 ORACLE = lplr_params(1, 10**4)
@@ -229,20 +220,10 @@ def test_runs_refuse_by_name(name, oracle, T, seeds, options):
         experiments.eliminate_with(oracle, BANDIT, T, seeds, **options)
 
 
-def test_an_unknown_setting_is_refused():
-    with pytest.raises(TypeError, match="gama"):
-        experiments.eliminate_with("ssp", BANDIT, 100, [0], gama=2.0)
-
-
 @pytest.mark.parametrize("n", [1, 10**18 + 10**3])
 def test_estimates_refuse_too_few_and_too_many_users(n):
     with pytest.raises(ValueError, match="n must be"):
         experiments.estimate_lplr(DESIGN, ORACLE, n, [0])
-
-
-def test_estimates_refuse_a_budget_of_infinite_noise():
-    with pytest.raises(ValueError, match="epsilon"):
-        experiments.estimate_ssp(DESIGN, 100, [0], epsilon=5e-324)
 
 
 @pytest.mark.parametrize(

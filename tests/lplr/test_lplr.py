@@ -216,9 +216,6 @@ def test_all_that_is_left_may_be_missed_where_the_walk_stops(tree):
     tree.link[tree.start[1], alg.ACTIVE] = 0
     assert at(alg.predict, tree, PHI) == pytest.approx((0.18, 0.13 + 0.5))
     assert at(alg.interval, tree, PHI) == pytest.approx((0.18, 0.63))
-    tree.stat[0, alg.FLAT] = 0.5
-    length = math.hypot(0.6, 0.5)
-    assert at(alg.interval, tree, PHI) == pytest.approx((0.0, length))
 
 
 def test_a_half_width_is_capped_and_that_of_the_dummy_is_0(tree):
@@ -384,8 +381,6 @@ def test_the_noise_of_the_plain_version_is_that_of_the_messages(d):
     [
         (8, 2, 1.0, 1.0, "phi"),
         (8, 2, np.nan, 1.0, "phi"),
-        (8, 1, 0.5, 1.0, "phi"),
-        (3, 2, 0.5, 1.0, "phi"),
         (8, 2, 0.5, 1.1, "y"),
         (8, 2, 0.5, np.nan, "y"),
     ],

@@ -145,7 +145,6 @@ def test_base_learners_that_send_other_messages_are_refused(other):
     ("bases", "message"),
     [
         ([], "bases must hold at least one"),
-        ([one(T=399)], r"bases\[0\] must have a horizon"),
         ([one(), linucb(3)], r"bases\[1\] must be"),
     ],
 )

@@ -128,12 +128,3 @@ def test_jdp_adds_the_first_noises_to_exact_statistics():
         b += s.noise_b[:live].sum(axis=0)
         np.testing.assert_allclose(s.V_inv @ A, np.eye(3), atol=1e-8)
         np.testing.assert_allclose(s.theta, np.linalg.solve(A, b), atol=1e-9)
-
-
-def test_nan_scores_win():
-    policy = baseline("LDP", 2, 10, epsilon=1.0, delta=0.1)
-    s = policy.init(policy.params)
-    s.G[:] = np.diag([0.0, -policy.params.ridge - 1.0])
-    published_code.refit(policy.params, s, 1)
-    X = np.array([[0.9, 0.0], [0.0, 0.1], [0.0, 0.2]])
-    assert policy.select(policy.params, s, X, np.random.default_rng(0)) == 1

@@ -58,12 +58,6 @@ def test_the_environment_is_the_paper_s():
     assert idle_regret(env, 5000, "longest")[-1] == pytest.approx(2173, abs=1)
 
 
-def test_theta_of_the_paper_s_environment_in_five_dimensions():
-    theta = [0.336116, 2.078246, 0.86373, 0.291589, -2.643268]
-    env = paper_world(3, 5, 3.5, "logistic")
-    assert env.theta == pytest.approx(theta, abs=1e-6)
-
-
 def test_spiked_contexts_of_41_dimensions_might_leave_the_ball():
     assert world("spiked", 40, 1.0).d == 40
     with pytest.raises(ValueError, match="d must be an integer in"):
