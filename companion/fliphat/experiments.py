@@ -202,16 +202,19 @@ def printed_epsilon(
     return algorithm.composition_epsilon(delta, sparsity * steps, ratio)
 
 
-def enough_steps(epsilon: float, *, most: int = 1000, **setting) -> int:
+MOST_STEPS = 1000
+
+
+def enough_steps(epsilon: float, **setting) -> int:
     """Least number of steps at which the printed noise is proved to give epsilon.
 
-    setting: as for `printed_epsilon`.  Raises ValueError if `most` steps are not enough.
+    setting: as for `printed_epsilon`.  Raises ValueError if MOST_STEPS are not enough.
     """
-    for steps in range(1, need_int("most", most, 1) + 1):
+    for steps in range(1, MOST_STEPS + 1):
         if printed_epsilon(epsilon, steps, **setting) <= epsilon:
             return steps
     raise ValueError(
-        f"most must be enough for the printed noise to be private; got {most}"
+        f"epsilon={epsilon} needs more than {MOST_STEPS} steps of the printed noise"
     )
 
 

@@ -21,7 +21,7 @@ from companion.kernels.geometry import (
 )
 from companion.kernels.mechanisms import laplace, random_integer
 from companion.kernels.tree import complete, trailing_zeros
-from companion.simulate import go_on, parallel_map, play_block, stream
+from companion.simulate import go_on, parallel_map, play_block, stream, trace
 from companion.stats import difference
 from companion.streaming_sco import streaming
 from companion.streaming_sco.environments import (
@@ -547,10 +547,8 @@ def _removed(env, policy, later, seed):
     p = policy.params
     forced = p.K * p.t0
     blocks = env.blocks(forced + later, stream(seed, "environment"))
-    X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    s = policy.init(p)
-    arms = np.empty(forced, np.int64)
-    play_block(policy, s, X[:forced], R[:forced], stream(seed, policy.name), arms)
+    X, _, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    _, s, *_ = next(trace(env, policy, forced, seed, forced))
     z = X[forced:, 0] @ s.forced.T
     best_arm = mu[forced:].argmax(axis=1)
     gone = z <= z.max(axis=1, keepdims=True) - 0.5 * p.gap

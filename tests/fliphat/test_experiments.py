@@ -150,5 +150,5 @@ def test_many_steps_hide_the_missing_factor():
     assert experiments.enough_steps(1.0, **setting) == 35
     assert experiments.printed_epsilon(1.0, 34, **setting) > 1.0
     assert experiments.enough_steps(1.0, factor=2.0, **setting) == 11
-    with pytest.raises(ValueError, match="most must be enough"):
-        experiments.enough_steps(1.0, most=34, **setting)
+    with pytest.raises(ValueError, match="needs more than 1000"):
+        experiments.enough_steps(0.001, **setting)

@@ -388,7 +388,7 @@ def test_ssp_draws_its_users_from_a_stream_of_its_own(made):
     model = allocate_model(1)
     users = environments.no_users(1, 1)
     experiments.ssp_sums(ssp_params(1), model, law, 40, stream(seed, "SSP"), users)
-    mad, _ = experiments.estimate_ssp(draw, 40, [seed])
+    mad, _ = experiments.estimate_ssp(draw, 40, [seed], 1.0, True)
     assert mad[0] == experiments.theta_error(model, law)[0]
 
 
@@ -409,9 +409,10 @@ def test_both_methods_meet_the_same_designs_at_the_same_budget():
     ours, theirs = experiments.lplr_and_ssp(design, 1, n, seeds, 20.0)
     alone = experiments.estimate_lplr(design, lplr_params(1, n, 20.0), n, seeds)
     np.testing.assert_array_equal(ours.mad, alone.mad)
-    rival = experiments.estimate_ssp(design, n, seeds, epsilon=20.0)
+    rival = experiments.estimate_ssp(design, n, seeds, 20.0, True)
     np.testing.assert_array_equal(theirs, rival)
-    assert (theirs[0] != experiments.estimate_ssp(design, n, seeds)[0]).all()
+    weaker = experiments.estimate_ssp(design, n, seeds, 1.0, True)
+    assert (theirs[0] != weaker[0]).all()
 
 
 # --- designs and bandits

@@ -24,7 +24,7 @@ TRUE_EPSILON = {0.2: 0.14, 1.0: 3.59, 10.0: 210}  # of "LDP" at delta = 0.1
 @pytest.mark.parametrize("kind", published_code.KINDS)
 def test_scales_are_the_printed_ones(kind):
     """Halves of the last printed digit are below 2e-3 of it."""
-    sigma, gamma, _, _ = scales(kind, 5, 20_000, 1.0, 0.1, 20)
+    sigma, gamma, _, _ = scales(kind, 5, 20_000, 1.0, 0.1)
     p = baseline(kind, 5, 20_000, epsilon=1.0, delta=0.1).params
     found = (sigma, gamma, p.width)
     assert found == pytest.approx(PRINTED[kind], rel=2e-3)
@@ -128,3 +128,12 @@ def test_jdp_adds_the_first_noises_to_exact_statistics():
         b += s.noise_b[:live].sum(axis=0)
         np.testing.assert_allclose(s.V_inv @ A, np.eye(3), atol=1e-8)
         np.testing.assert_allclose(s.theta, np.linalg.solve(A, b), atol=1e-9)
+
+
+def test_nan_scores_win():
+    policy = baseline("LDP", 2, 10, epsilon=1.0, delta=0.1)
+    s = policy.init(policy.params)
+    s.G[:] = np.diag([0.0, -policy.params.ridge - 1.0])
+    published_code.refit(policy.params, s, 1)
+    X = np.array([[0.9, 0.0], [0.0, 0.1], [0.0, 0.2]])
+    assert policy.select(policy.params, s, X, np.random.default_rng(0)) == 1
