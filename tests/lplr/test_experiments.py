@@ -209,8 +209,6 @@ ORACLE = lplr_params(1, 10**4)
     ("name", "oracle", "T", "seeds", "options"),
     [
         ("per_action", "ssp", 100, [0], {"per_action": True}),
-        ("epsilon", "lplr", 100, [0], {"epsilon": 5e-324}),
-        ("seeds", "lplr", 100, [], {}),
         ("T must be", "lplr", 3, [0], {}),
         ("oracle", "x", 1000, [0], {}),
     ],

@@ -24,8 +24,6 @@ from companion.streaming_sco.streaming import (
     streaming_fw,
     vertex_fw,
 )
-from evidence.attacks import audit
-from evidence.attacks.sco_bandit import on_standing_arms
 
 # Rates.
 
@@ -36,20 +34,16 @@ def test_errors_and_risks_are_of_the_runs_that_excess_risk_makes():
     seeds = repetitions(3, 2)
     o = streaming_fw(5, 1000, epsilon=1.0, p=1.5, **OPTIONS)
     errors, risks = ex.errors_and_risks(world, o, 1000, seeds, grid, 0.2)
-    again = excess_risk(world, [o], 1000, seeds, grid=grid)
-    np.testing.assert_array_equal(risks, again.excess[:, 0, :-1])
-    for r, seed in enumerate(seeds):  # by hand, after the last record of the grid
+    other = o._replace(params=o.params._replace(sigma=0.0)).renamed("silent")
+    again = excess_risk(world, [other, o], 1000, seeds, grid=grid)
+    np.testing.assert_array_equal(risks, again.excess[:, 1, :-1])
+    for r, seed in enumerate(seeds):  # by hand, from one stream of records for all
         X, Y = world.records(1000, stream(seed, "environment"))
         rng = stream(seed, o.name)
         s = o.init(o.params, rng)
-        o.run(
-            o.params,
-            s,
-            X[:900],
-            Y[:900],
-            rng,
-            np.empty((900, 5)),
-        )
+        out = np.empty((900, 5))
+        o.run(o.params, s, X[:900], Y[:900], rng, out)
+        assert (risks[r] == world.excess(out[grid - 1])).all()
         gap = s.gradient - world.gradient(s.old, 0.2)
         assert errors[r, -1] == pytest.approx((np.abs(gap) ** 3).sum() ** (1 / 3))
 
@@ -269,7 +263,6 @@ def test_estimates_and_drifts_are_those_of_the_definition(
     [(False, [0, 30]), (True, [0, 0])],
 )
 def test_without_synthetic_updates_arms_tell_what_one_asked(synthetic, still):
-    """Level 1 - 1e-7; where there is a guarantee, less than it is found."""
     keys = {
         "epsilon": 1.0,
         "gap": 10.0,
@@ -278,15 +271,6 @@ def test_without_synthetic_updates_arms_tell_what_one_asked(synthetic, still):
     }
     policy = sco_bandit(2, 2, 40, delta=1e-2, t0=2, **keys)
     assert [ex.stands_still(policy, s, 30, 1) for s in (1.0, -1.0)] == still
-    small = sco_bandit(1, 3, 3, delta=0.1, t0=0, label_bound=1.2, **keys)
-    counting = {
-        "delta": 0.1,
-        "trials": 8000,
-        "seed": 1,
-        "level": 1 - 1e-7,
-    }
-    found = audit.attacked(on_standing_arms(small), **counting).epsilon
-    assert found < 1.0 if synthetic else found > 3.0
 
 
 # Drivers whose numbers the chapters use.
@@ -391,8 +375,6 @@ def test_the_first_vertices_lose_what_theorem_3_11_promises_at_very_large_budget
     )
     assert found == pytest.approx(losses.max())
     assert found > 1.2 * 800.0
-    mild = vertex_fw(1, n, epsilon=8.0, delta=0.1, **keys)
-    assert ex.lost_by_first_vertices(mild, 0.1) < 8.0
 
 
 def test_signs_of_parameters_lose_more_than_theorem_3_1_promises_at_very_large_budgets():
