@@ -40,7 +40,8 @@ def stream(n, d, K=2, seed=1):
     0.1."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, K, d))
-    return X, X[:, :, 0] - 0.5 * X[:, :, 1] + 0.1 * rng.standard_normal((n, K))
+    noise = 0.1 * rng.standard_normal((n, K))
+    return X, X[:, :, 0] - 0.5 * X[:, :, 1] + noise
 
 
 def run(policy, X, R, seed=0):
@@ -220,10 +221,8 @@ def test_composition_is_exact_at_every_size_of_delta_and_rounded_to_the_private_
         ratio = 10.0 ** rng.uniform(-9.0, 1.0)
         epsilon = float(3 * k * ratio * rng.uniform(0.0, 0.999))
         exact = convolved_delta(epsilon, k, ratio)
-        assert (
-            abs(module.composition_delta(epsilon, k, ratio) / exact - 1)
-            < 1e-11 + 1e-14 * k
-        )
+        found = module.composition_delta(epsilon, k, ratio)
+        assert abs(found / exact - 1) < 1e-11 + 1e-14 * k
     for _ in range(30):
         k = int(rng.integers(1, 25))
         epsilon = 10.0 ** rng.uniform(-9.0, 1.0)

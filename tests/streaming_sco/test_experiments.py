@@ -1,11 +1,14 @@
 """What the chapters measure: rates, tables, the released program, filters, drifts,
 attacks."""
 
+import threading
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 from sco_streams import OPTIONS, played
 
+from companion import simulate
 from companion.baselines.noisy_sgd import noisy_sgd
 from companion.simulate import repetitions, stream
 from companion.streaming_sco import experiments as ex
@@ -17,6 +20,7 @@ from companion.streaming_sco.environments import (
     flat,
     one_context,
     regression,
+    watch,
 )
 from companion.streaming_sco.sco_bandit import sco_bandit
 from companion.streaming_sco.streaming import (
@@ -66,9 +70,9 @@ def test_the_bound_of_the_gradient_error_by_hand():
 
 
 def test_rows_of_the_tables_are_what_they_say():
-    made = {
-        r: ex.candidate("Algorithm 1", r, 5, 100, 1.5, 1.0).params for r in ex.ROWS[1:]
-    }
+    made = {}
+    for row in ex.ROWS[1:]:
+        made[row] = ex.candidate("Algorithm 1", row, 5, 100, 1.5, 1.0).params
     sigmas = [p.sigma for p in made.values()]
     assert sigmas == sorted(sigmas, reverse=True)
     assert sigmas[-1] == 0.0
@@ -94,8 +98,10 @@ def test_a_table_has_the_risks_of_its_candidates():
     assert list(found) == [("NoisySFW", "corrected", (64, 3))]
     o = ex.candidate("NoisySFW", "corrected", 3, 64, 1.5, 0.15)
     o = o.renamed("NoisySFW, corrected, 0.15")
-    risk = excess_risk(regression(1.5, flat(3, 1.5)), [o], 64, seeds).final[:, 0]
-    assert (found["NoisySFW", "corrected", (64, 3)][0.15] == risk).all()
+    world = regression(1.5, flat(3, 1.5))
+    risk = excess_risk(world, [o], 64, seeds).final
+    by_scale = found["NoisySFW", "corrected", (64, 3)]
+    assert (by_scale[0.15] == risk[:, 0]).all()
 
 
 def test_the_best_scale_and_who_wins():
@@ -103,15 +109,19 @@ def test_the_best_scale_and_who_wins():
         0.5: np.array([1.0, 3.0, 2.0]),
         1.0: np.array([1.0, 1.5, 1.2]),
     }
-    found = {("A", r, (9, 1)): by_scale for r in ex.ROWS}
-    found |= {("B", r, (9, 1)): {1.0: np.array([4.0, 4.2])} for r in ex.ROWS}
+    found = {}
+    for row in ex.ROWS:
+        found["A", row, (9, 1)] = by_scale
+        found["B", row, (9, 1)] = {1.0: np.array([4.0, 4.2])}
     assert ex.best(by_scale)[0] == 1.0
     gap = ex.gaps(found, "A", "B", [(9, 1)], 0.95)["square root"][0]
     assert gap.value == pytest.approx(1.25 - 4.1)
 
 
-def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
-    """Boxes bind, noise matters: the variants end apart, each where a single run ends."""
+def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit(monkeypatch):
+    """Boxes bind, noise matters: the variants end apart, each where a single run ends.
+    Of the 144 steps the kernel makes 100, then 44."""
+    monkeypatch.setattr(ex, "STRETCH", 100)
     n = 12
     world = regression(np.inf, flat(3, np.inf))
     seeds = repetitions(3, 2)
@@ -386,3 +396,19 @@ def test_signs_of_parameters_lose_more_than_theorem_3_1_promises_at_very_large_b
     nodes = np.ceil(np.log2(2000)) + 1
     printed = nodes * np.sqrt(2 * np.log(nodes * 2000)) / 3000.0
     assert ex.lost_by_signs(printed, 11, 1 / 2000) > 1.2 * 3000.0
+
+
+def test_drivers_end_between_two_kernels_when_the_run_has_ended(monkeypatch):
+    """As after Ctrl-C; a policy is played by `play_block`, which asks as well."""
+    over = threading.Event()
+    over.set()
+    monkeypatch.setattr(simulate.WORKER, "stop", over, raising=False)
+    world = regression(np.inf, flat(3, np.inf))
+    (seed,) = repetitions(1, 1)
+    sgd = noisy_sgd(3, 12, epsilon=2.0)
+    o = streaming_fw(3, 12, epsilon=1.0)
+    X, Y = drawn(world, 12, seed)
+    with pytest.raises(RuntimeError, match="this repetition ends"):
+        ex._noisy_sgds(world, [sgd.params], 12, seed)
+    with pytest.raises(RuntimeError, match="this repetition ends"):
+        next(watch(o, X, Y, seed, [12]))
