@@ -5,8 +5,7 @@ from scipy.optimize import brentq
 
 
 def project(x, radius):
-    n = np.linalg.norm(x)
-    return x * min(1.0, radius / n) if n > 0 else x
+    return x / max(1.0, np.linalg.norm(x) / radius)
 
 
 def project_in_norm(S, z, radius):
@@ -14,17 +13,14 @@ def project_in_norm(S, z, radius):
     if np.linalg.norm(z) <= radius:
         return z
     w, U = np.linalg.eigh(S)
-    y = U.T @ z
-    out = lambda m: w * y / (w + m)  # noqa: E731
+    y = w * (U.T @ z)
+
+    def excess(multiplier):
+        return np.linalg.norm(y / (w + multiplier)) - radius
+
     top = w.max() * np.linalg.norm(z) / radius
-    far = brentq(
-        lambda m: np.linalg.norm(out(m)) - radius,
-        0.0,
-        top,
-        xtol=1e-300,
-        rtol=1e-15,
-    )
-    return U @ out(far)
+    multiplier = brentq(excess, 0.0, top, xtol=1e-300, rtol=1e-15)
+    return U @ (y / (w + multiplier))
 
 
 class Twin:
@@ -36,11 +32,12 @@ class Twin:
         self.G = G
         self.t = 0
         self.n = n
-        self.eta = np.array([2.0**-i / (5 * 2 * D * G) for i in range(n)])
+        i = np.arange(n)
+        self.eta = 2.0**-i / (5 * 2 * D * G)
         self.eta_c = 1 / (2 * G * 2 * D * np.sqrt(T))
-        prior = [(1 + 1 / n) / (3 * (i + 1) * (i + 2)) for i in range(n)]
-        self.w = np.array([1 / 3, *prior, *prior])
-        self.a = 0.5 * min(1 / (8 * (7 / (50 * D)) * D), 1)
+        prior = (1 + 1 / n) / (3 * (i + 1) * (i + 2))
+        self.w = np.concatenate([[1 / 3], prior, prior])
+        self.a = 0.5 * min(1 / (8 * 7 / 50), 1)
         self.experts = np.zeros((2 * n + 1, d))  # convex, strong, newton
         self.S = np.array([np.eye(d) / (4 * self.a**2 * D**2)] * n)
         self.theta = np.zeros(d)
@@ -60,11 +57,13 @@ class Twin:
         loss[n + 1 :] += self.eta**2 * along[n + 1 :] ** 2
         self.w = self.w * np.exp(-loss)
         self.w /= self.w.sum()
-        self.experts[0] = project(self.experts[0] - 2 * D / (G * np.sqrt(self.t)) * g, D)
+        rate = 2 * D / (G * np.sqrt(self.t))
+        self.experts[0] = project(self.experts[0] - rate * g, D)
         for i, e in enumerate(self.eta):
             x = self.experts[1 + i]
-            step = e * g + 2 * e**2 * G**2 * (x - theta)
-            self.experts[1 + i] = project(x - step / (2 * e**2 * G**2 * self.t), D)
+            curvature = 2 * e**2 * G**2
+            step = e * g + curvature * (x - theta)
+            self.experts[1 + i] = project(x - step / (curvature * self.t), D)
             x = self.experts[1 + n + i]
             step = e * g + 2 * e**2 * g * (g @ (x - theta))
             self.S[i] += np.outer(step, step)

@@ -30,7 +30,7 @@ from companion.fliphat.fliphat import Params, clip, init, l1_project, sparse_dot
 from companion.jit import borrowed, jit
 from companion.kernels.linalg import dot
 from companion.kernels.mechanisms import laplace, random_integer
-from companion.simulate import as_result, need_run, parallel_map, stream
+from companion.simulate import as_result, go_on, need_run, parallel_map, stream
 from companion.validate import need_choice
 
 COLLINEAR = 1e-12  # share of the variance of mu beside z, below which z says all of mu
@@ -237,15 +237,14 @@ def simulate_one_step(
     policies,
     T: int,
     seeds,
-    executor=None,
     *,
     grid=None,
     reuse_noise: bool = False,
 ):
     """`simulate` for one-step FLIPHAT policies on an `Autoregressive` environment.
 
-    Arguments, executor and result as in `companion.simulate.simulate`; but policies of
-    one repetition draw contexts of their own.  reuse_noise=True is what the authors'
+    Arguments and result as in `companion.simulate.simulate`; but policies of one
+    repetition draw contexts of their own.  reuse_noise=True is what the authors'
     program does: pick i of episode l has the unit noise of pick i - 1 of episode l + 1,
     which voids the guarantee. Raises ValueError on another environment, and on a policy
     for which this is not exact.
@@ -263,7 +262,7 @@ def simulate_one_step(
                 f"contexts of dimension d={env.d}; got {p.name!r}"
             )
     jobs = [(env, policies, grid, reuse_noise, seed) for seed in seeds]
-    return as_result(policies, grid, parallel_map(_repetition, jobs, executor))
+    return as_result(policies, grid, parallel_map(_repetition, jobs))
 
 
 def _repetition(env, policies, grid, reuse_noise, seed):
@@ -272,6 +271,7 @@ def _repetition(env, policies, grid, reuse_noise, seed):
     regret = np.zeros((len(policies), len(grid)))
     seconds = np.zeros(len(policies))
     for i, policy in enumerate(policies):
+        go_on()
         p = policy.params
         begin = time.thread_time()
         contexts = stream(seed, f"contexts of {policy.name}")

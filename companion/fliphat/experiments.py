@@ -29,19 +29,18 @@ def as_published(
     T: int,
     *,
     signal,
-    calibration="paper",
     **options,
 ):
     """FLIPHAT with the paper's noise, b_max = |signal|_1, raw contexts; named by epsilon.
 
-    options: all else that `fliphat` takes.
+    options: what else `fliphat` takes.
     """
     policy = fliphat(
         d,
         T,
         epsilon=epsilon,
         b_max=np.abs(signal).sum(),
-        calibration=calibration,
+        calibration="paper",
         **options,
     )
     return policy.renamed(f"ε = {epsilon:g}")
@@ -118,7 +117,6 @@ def niht_errors(
     sparsity: int,
     delta: float,
     iterations: int,
-    eta: float = 0.4,
 ) -> np.ndarray:
     """Squared errors of N-IHT on n > d Gaussian rows with N(0, 1) errors, (n_reps,
     len(epsilons), len(ns)); one data set for all epsilons.
@@ -141,7 +139,7 @@ def niht_errors(
             x_clip=3.0,
             residual_clip=6.0 + 3.0 * radius,
             l1_radius=radius,
-            eta=eta,
+            eta=0.4,
             iterations=iterations,
             min_rows=1,
         )
@@ -204,16 +202,19 @@ def printed_epsilon(
     return algorithm.composition_epsilon(delta, sparsity * steps, ratio)
 
 
-def enough_steps(epsilon: float, *, most: int = 1000, **setting) -> int:
+MOST_STEPS = 1000
+
+
+def enough_steps(epsilon: float, **setting) -> int:
     """Least number of steps at which the printed noise is proved to give epsilon.
 
-    setting: as for `printed_epsilon`.  Raises ValueError if `most` steps are not enough.
+    setting: as for `printed_epsilon`.  Raises ValueError if MOST_STEPS are not enough.
     """
-    for steps in range(1, need_int("most", most, 1) + 1):
+    for steps in range(1, MOST_STEPS + 1):
         if printed_epsilon(epsilon, steps, **setting) <= epsilon:
             return steps
     raise ValueError(
-        f"most must be enough for the printed noise to be private; got {most}"
+        f"epsilon={epsilon} needs more than {MOST_STEPS} steps of the printed noise"
     )
 
 

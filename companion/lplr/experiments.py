@@ -165,7 +165,6 @@ def estimate_lplr(
     seeds as for `simulate`; signs: labels are +1 or -1 (else noiseless).  Raises
     ValueError if n < 2d, n > 1e18 or the oracle has another dimension.
     """
-    n = need_int("n", n, 2 * oracle.d, lplr.MAX_USERS)
     return Trials(*by_seed(_score, (design, oracle, n, signs), seeds).T)
 
 
@@ -176,6 +175,7 @@ def _score(design, oracle, n, signs, seed):
 
 def _fit(design, oracle, n, signs, seed):
     """(law, tree) of one repetition."""
+    n = need_int("n", n, 2 * oracle.d, lplr.MAX_USERS)
     law = drawn(design, seed, signs)
     need_array("design", law.points, ("K", oracle.d))
     forest = lplr.allocate_tree(oracle, 1)
@@ -188,7 +188,6 @@ def _fit(design, oracle, n, signs, seed):
 def fit_design(design, oracle, n: int, seed) -> lplr.Tree:
     """The tree of one repetition of `estimate_lplr`; seed: an integer or a
     SeedSequence."""
-    n = need_int("n", n, 2 * oracle.d, lplr.MAX_USERS)
     (seed,) = need_seeds([seed])
     return _fit(design, oracle, n, True, seed)[1]
 
@@ -223,12 +222,11 @@ def theta_error(model, law) -> tuple[float, float]:
     return law.prob @ np.abs(error), law.prob @ error**2
 
 
-def estimate_ssp(design, n: int, seeds, *, epsilon: float = 1.0, signs: bool = True):
+def estimate_ssp(design, n: int, seeds, epsilon: float, signs: bool):
     """(mad, mse), each (n_reps,), of least squares in the unit ball from perturbed
     sufficient statistics; arguments as for `estimate_lplr`.
     """
     n = need_int("n", n, 1, lplr.MAX_USERS)
-    epsilon = lplr.need_budget(epsilon)
     return by_seed(_ssp_error, (design, n, epsilon, signs), seeds).T
 
 
@@ -246,7 +244,7 @@ def lplr_and_ssp(design, d: int, n: int, seeds, epsilon: float, signs: bool = Tr
     R^d."""
     oracle = lplr.lplr_params(d, n, epsilon)
     ours = estimate_lplr(design, oracle, n, seeds, signs=signs)
-    theirs = estimate_ssp(design, n, seeds, epsilon=epsilon, signs=signs)
+    theirs = estimate_ssp(design, n, seeds, epsilon, signs)
     return ours, theirs
 
 

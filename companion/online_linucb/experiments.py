@@ -10,7 +10,7 @@ import numpy as np
 from companion.accounting.privacy import gaussian_scale
 from companion.core import Policy
 from companion.online_linucb import online_linucb as online
-from companion.simulate import trace
+from companion.simulate import play_block, trace
 
 
 def with_noise(sigma: float, d: int, T: int, delta: float) -> Policy:
@@ -135,8 +135,7 @@ def least_eigenvalues(policy, K: int, sizes, T: int, seed: int):
 
 def _played(policy, arms, theta, T, rng):
     """The arms (T,) of one run on fixed contexts (K, d) with Bernoulli rewards."""
-    p = policy.params
-    state = policy.init(p)
+    state = policy.init(policy.params)
     played = np.empty(T, dtype=np.int64)
     K = len(arms)
     for start in range(0, T, 1000):
@@ -144,7 +143,7 @@ def _played(policy, arms, theta, T, rng):
         n = len(block)
         hits = rng.random((n, K)) < arms @ theta
         X = np.repeat(arms[None], n, axis=0)
-        policy.loop(p, state, X, hits.astype(float), rng, block)
+        play_block(policy, state, X, hits.astype(float), rng, block)
     return played
 
 

@@ -206,7 +206,10 @@ def update(p, s, arm, x, r, rng):
 play = plain_loop(select, update)
 
 
-def scales(kind: str, d: int, T: int, epsilon: float, delta: float, batch: int):
+BATCH = 20  # users of a batch
+
+
+def scales(kind: str, d: int, T: int, epsilon: float, delta: float):
     """(noise per entry sigma, Gamma, g, b) of the program for one of KINDS.
 
     Gamma bounds the noise in the Gram matrix of T rounds; ridge and width are made from
@@ -223,13 +226,13 @@ def scales(kind: str, d: int, T: int, epsilon: float, delta: float, batch: int):
         sigma = np.sqrt(np.log(T)) * np.log(2.5 / delta) / epsilon
         gamma = sigma * np.sqrt(d * np.log(T))
     elif kind == "SDP (amplification)":
-        sigma = np.sqrt(np.log(2.5 * batch / delta)) / (epsilon * np.sqrt(batch))
+        sigma = np.sqrt(np.log(2.5 * BATCH / delta)) / (epsilon * np.sqrt(BATCH))
         gamma = sigma * np.sqrt(T * d)
     elif kind == "SDP (vector)":
         tuned = 1.0 if epsilon < 1.0 else 10.0  # the program's c at 0.2, and at 1 and 10
-        g = max(2.0 * np.sqrt(batch), float(d), 4.0)
-        b = tuned * g * g * np.log(d / delta) ** 2 / (epsilon**2 * batch)
-        gamma = 0.25 * np.log(d / delta) / (epsilon * np.sqrt(batch)) * np.sqrt(T * d)
+        g = max(2.0 * np.sqrt(BATCH), float(d), 4.0)
+        b = tuned * g * g * np.log(d / delta) ** 2 / (epsilon**2 * BATCH)
+        gamma = 0.25 * np.log(d / delta) / (epsilon * np.sqrt(BATCH)) * np.sqrt(T * d)
     return sigma, gamma, g, b
 
 
@@ -258,23 +261,21 @@ def baseline(
     *,
     epsilon: float,
     delta: float,
-    batch: int = 20,
 ) -> Policy:
     """One of KINDS as the program ran it, on contexts of norm 1 in R^d, d >= 2, for T >=
     2 rounds.
 
-    Raises ValueError on an unknown kind or budget, or a d, T or batch out of range.
+    Raises ValueError on an unknown kind or budget, or a d or T out of range.
     """
     need_choice("kind", kind, KINDS)
     d = need_int("d", d, 2, LARGEST)
     T = need_int("T", T, 2, LARGEST)
-    batch = need_int("batch", batch, 1, LARGEST)
     epsilon, delta = need_budget(epsilon, delta)
-    sigma, gamma, g, b = scales(kind, d, T, epsilon, delta, batch)
+    sigma, gamma, g, b = scales(kind, d, T, epsilon, delta)
     log = np.log((1.0 + T * NORM**2 / gamma) * T)
     width = np.sqrt(gamma * d) + 0.5 * np.sqrt(d * log)
     ridge = 1e-4 if kind == "LinUCB" else 2.0 * gamma
-    every = batch if kind.startswith("SDP") else 1
+    every = BATCH if kind.startswith("SDP") else 1
     p = Params(
         d=d,
         T=T,

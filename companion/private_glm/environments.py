@@ -108,8 +108,6 @@ class Fixed(NamedTuple):
 
 def curvature(link: int, X: np.ndarray, theta: np.ndarray):
     """(kappa, kappa*): largest and least 1/slope(x'theta) over contexts X (..., d)."""
-    X = np.asarray(X, dtype=float)
-    theta = np.asarray(theta, dtype=float)
     far = np.abs(X.reshape(-1, X.shape[-1]) @ theta)
     return 1.0 / slope(link, far.max()), 1.0 / slope(link, far.min())
 

@@ -18,7 +18,7 @@ from companion.kernels.linalg import inverse
 from companion.kernels.ucb import widest
 from companion.private_glm import joint_glm as joint
 from companion.private_glm.joint_glm import joint_glm
-from companion.simulate import need_seeds, parallel_map, stream, trace
+from companion.simulate import need_seeds, parallel_map, play_block, stream, trace
 
 slopes = np.vectorize(slope)
 
@@ -33,13 +33,13 @@ class FitCounts(NamedTuple):
     first_fit: np.ndarray
 
 
-def fit_counts(env, policy, T: int, seeds, executor=None) -> FitCounts:
+def fit_counts(env, policy, T: int, seeds) -> FitCounts:
     """`FitCounts` of a Joint-DP GLM, on the streams of `simulate`, one run per seed.
 
     Raises AssertionError if a run makes more fits than its ledger pays for.
     """
     jobs = [(env, policy, T, seed) for seed in need_seeds(seeds)]
-    runs = parallel_map(_fit_counts, jobs, executor)
+    runs = parallel_map(_fit_counts, jobs)
     regrets, fits, explored, firsts = zip(*runs, strict=True)
     counts = FitCounts(
         regret=np.array(regrets),
@@ -54,8 +54,7 @@ def fit_counts(env, policy, T: int, seeds, executor=None) -> FitCounts:
 
 def _fit_counts(env, policy, T, seed):
     """One run, in pieces of 50 rounds, after which the number of fits is read."""
-    p = policy.params
-    state = policy.init(p)
+    state = policy.init(policy.params)
     rng = stream(seed, policy.name)
     gaps = []
     first = T + 1
@@ -64,7 +63,7 @@ def _fit_counts(env, policy, T, seed):
         for begin in range(0, len(X), 50):
             end = min(begin + 50, len(X))
             arms = np.empty(end - begin, np.int64)
-            policy.play(p, state, X[begin:end], R[begin:end], rng, arms)
+            play_block(policy, state, X[begin:end], R[begin:end], rng, arms)
             if state.fits[1] > 0:
                 first = min(first, begun + 1)
             means = mu[begin:end]
@@ -105,11 +104,14 @@ class Coverage(NamedTuple):
     lost: np.ndarray  # (n,) rounds in which the best arm was ruled out, share
 
 
-def coverage(env, policy, T: int, seeds, fresh=400, executor=None) -> Coverage:
+FRESH = 400  # contexts of which the widths are asked
+
+
+def coverage(env, policy, T: int, seeds) -> Coverage:
     """`Coverage` of a ShuffleGLM in a `World`, a run per seed, on the streams of
     `simulate`."""
-    jobs = [(env, policy, T, seed, fresh) for seed in need_seeds(seeds)]
-    runs = parallel_map(_coverage, jobs, executor)
+    jobs = [(env, policy, T, seed) for seed in need_seeds(seeds)]
+    runs = parallel_map(_coverage, jobs)
     inside, too_heavy, lost = zip(*runs, strict=True)
     return Coverage(
         inside=np.array(inside),
@@ -118,11 +120,11 @@ def coverage(env, policy, T: int, seeds, fresh=400, executor=None) -> Coverage:
     )
 
 
-def _coverage(env, policy, T, seed, fresh):
+def _coverage(env, policy, T, seed):
     p = policy.params
     theta = env.theta(stream(seed, "environment"))  # what `blocks` draws first
     _, s, *_ = next(trace(env, policy, T, seed, int(p.ends[-2])))
-    X = env.arms(stream(seed, "fresh"), fresh)
+    X = env.arms(stream(seed, "fresh"), FRESH)
     true = X @ theta
     roots = form_roots(X, s.V_inv[:-1])
     widths = roots * p.widths[:, None, None]
@@ -134,7 +136,7 @@ def _coverage(env, policy, T, seed, fresh):
         best = np.where(alive, lower[k], -np.inf).max(axis=1)
         alive &= upper[k] >= best[:, None]
     best_arm = true.argmax(axis=1)
-    lost = ~alive[np.arange(fresh), best_arm]
+    lost = ~alive[np.arange(FRESH), best_arm]
     weights = capped_slopes(p, scores[0], widths[0])
     heavy = weights > slopes(p.link, true) * (1 + 1e-12)
     inside = np.abs(scores - true) <= widths

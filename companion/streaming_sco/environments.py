@@ -16,7 +16,7 @@ from companion.jit import jit
 from companion.kernels import glm
 from companion.kernels.geometry import dual_exponent, lq_norm, need_exponent
 from companion.kernels.linalg import dot
-from companion.simulate import need_grid, need_seeds, parallel_map, stream
+from companion.simulate import go_on, need_grid, need_seeds, parallel_map, stream
 from companion.validate import need_array, need_choice, need_float, need_int
 
 DESIGNS = ("sphere", "signs")
@@ -233,12 +233,12 @@ class Risk(NamedTuple):
         return self.excess[:, self.names.index(name)]
 
 
-def excess_risk(env, optimisers, n: int, seeds, executor=None, *, grid=None) -> Risk:
+def excess_risk(env, optimisers, n: int, seeds, *, grid=None) -> Risk:
     """Run every optimiser on the same n records, once per seed.
 
     env: object with `records(n, rng) -> X (n, d), Y (n,)` and `excess(theta (m, d)) ->
-    (m,)`; optimisers: `Optimiser` values with distinct names; seeds and executor as in
-    `simulate`, whose streams these are; grid: increasing numbers of records at which the
+    (m,)`; optimisers: `Optimiser` values with distinct names; seeds as in `simulate`,
+    whose streams these are; grid: increasing numbers of records at which the
     risk is kept (default: n alone, which is all that a batch method can give).  Raises
     ValueError on anything else.
     """
@@ -254,7 +254,7 @@ def excess_risk(env, optimisers, n: int, seeds, executor=None, *, grid=None) -> 
     if batch and len(grid) > 1:
         raise ValueError(f"grid must be [n] for batch methods, here {batch}; got {grid}")
     jobs = [(env, optimisers, n, seed, grid) for seed in need_seeds(seeds)]
-    return Risk(names, grid, np.stack(parallel_map(_repetition, jobs, executor)))
+    return Risk(names, grid, np.stack(parallel_map(_repetition, jobs)))
 
 
 def drawn(env, n, seed):
@@ -279,6 +279,7 @@ def watch(optimiser, X, Y, seed, grid):
         while begin < t:
             end = min(begin + rows, t)
             shown = out[: end - begin]
+            go_on()
             o.run(o.params, state, X[begin:end], Y[begin:end], rng, shown)
             begin = end
         yield t, state, shown[-1].copy()

@@ -21,7 +21,7 @@ from companion.kernels.geometry import (
 )
 from companion.kernels.mechanisms import laplace, random_integer
 from companion.kernels.tree import complete, trailing_zeros
-from companion.simulate import need_seeds, parallel_map, stream
+from companion.simulate import go_on, parallel_map, play_block, stream, trace
 from companion.stats import difference
 from companion.streaming_sco import streaming
 from companion.streaming_sco.environments import (
@@ -99,8 +99,11 @@ def _errors_and_risks(env, optimiser, n, grid, c, seed):
     return errors, env.excess(np.array(public))
 
 
-def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
-    """Proposition A.2: with probability 1 - failure, ||d_t - grad F(theta_t)||_q is at
+FAILURE = 0.05
+
+
+def gradient_error_bound(t, problem, sigma, kappa):
+    """Proposition A.2: with probability 1 - FAILURE, ||d_t - grad F(theta_t)||_q is at
     most this.
 
     t (m,) records; problem: a `streaming.Problem`, whose G = 2 L holds for any loss;
@@ -109,10 +112,10 @@ def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
     t = np.asarray(t, dtype=float)
     size = problem.beta * 2.0 * problem.radius + 2.0 * problem.lipschitz
     sampling = math.sqrt(2.0 * math.e * kappa)
-    sampling += 8.0 * math.sqrt(4.0 * math.log(2.0 / failure))
+    sampling += 8.0 * math.sqrt(4.0 * math.log(2.0 / FAILURE))
     nodes = math.ceil(math.log2(problem.n))
     d = problem.d
-    log_term = math.log(2.0 * nodes / failure)
+    log_term = math.log(2.0 * nodes / FAILURE)
     noise = math.sqrt(d + 2.0 * math.sqrt(d * log_term) + 2.0 * d * log_term)
     from_records = sampling * 2.0 * size / np.sqrt(t + 1.0)
     from_noise = nodes * sigma * noise / (t + 1.0)
@@ -270,6 +273,8 @@ def gaps(by_row, a, b, settings, level):
 # `noisy_sgd.run`, and for one generator the same bits (tested).  Without this the 10^9
 # steps of Table 4 would add a third to the time of the book.
 
+STRETCH = 100_000  # steps of one kernel: it is not interrupted
+
 
 @jit
 def descend_all(A, b, steps, eta, sigma, radius, rng, theta):
@@ -299,17 +304,9 @@ def noisy_sgds(env, optimisers, n, seeds):
     law.
 
     optimisers: `noisy_sgd` values for p = inf, alike in d, n and the bound of the labels.
-     Raises ValueError on others.
     """
     made = tuple(o.params for o in optimisers)
-    first = made[0]
-    alike = {(p.d, p.n, p.p, p.high, p.steps) for p in made}
-    if alike != {(first.d, n, np.inf, first.high, n * n)}:
-        raise ValueError(
-            f"optimisers must be NoisySGD for p = inf, n={n}, alike in d and "
-            f"label_bound; got {sorted(alike)}"
-        )
-    return in_every_run(_noisy_sgds, env, made, n, seeds=need_seeds(seeds))
+    return in_every_run(_noisy_sgds, env, made, n, seeds=seeds)
 
 
 def _noisy_sgds(env, made, n, seed):
@@ -323,7 +320,10 @@ def _noisy_sgds(env, made, n, seed):
     radius = np.array([q.radius for q in made])
     theta = np.zeros((p.d, len(made)))
     rng = stream(seed, "NoisySGD")
-    descend_all(A, b, p.steps, eta, sigma, radius, rng, theta)
+    for begin in range(0, p.steps, STRETCH):
+        go_on()
+        steps = min(STRETCH, p.steps - begin)
+        descend_all(A, b, steps, eta, sigma, radius, rng, theta)
     return env.excess(theta.T.copy())
 
 
@@ -547,10 +547,8 @@ def _removed(env, policy, later, seed):
     p = policy.params
     forced = p.K * p.t0
     blocks = env.blocks(forced + later, stream(seed, "environment"))
-    X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    s = policy.init(p)
-    arms = np.empty(forced, np.int64)
-    policy.play(p, s, X[:forced], R[:forced], stream(seed, policy.name), arms)
+    X, _, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    _, s, *_ = next(trace(env, policy, forced, seed, forced))
     z = X[forced:, 0] @ s.forced.T
     best_arm = mu[forced:].argmax(axis=1)
     gone = z <= z.max(axis=1, keepdims=True) - 0.5 * p.gap
@@ -574,7 +572,7 @@ def played(env, policy, T, seed, grid):
         for begin, end in pairwise(dict.fromkeys([0, *stops, len(X)])):
             cut = slice(begin, end)
             arms = np.empty(end - begin, np.int64)
-            policy.play(policy.params, s, X[cut], R[cut], rng, arms)
+            play_block(policy, s, X[cut], R[cut], rng, arms)
             if end in stops:
                 yield s, true
         done += len(X)
@@ -635,7 +633,10 @@ def _drifts(env, policy, T, grid, seed):
     return errors, dropped
 
 
-def stands_still(policy, sign, runs, seed, rounds=20):
+ROUNDS = 20  # of random records before the user comes
+
+
+def stands_still(policy, sign, runs, seed):
     """In how many of `runs` runs the published parameter of arm 0 does not move when a
     user comes whose context points along sign times the difference of the two parameters,
     which she likes.
@@ -649,7 +650,7 @@ def stands_still(policy, sign, runs, seed, rounds=20):
     p = policy.params
     while done < runs:
         s = policy.init(p)
-        for t in range(rounds):
+        for t in range(ROUNDS):
             policy.update(p, s, t % 2, rng.uniform(-1.0, 1.0, p.d), 0.2, rng)
         before = s.arms.theta[0].copy()
         other = s.arms.theta[1].copy()

@@ -87,10 +87,14 @@ def test_it_is_refused_where_it_is_not_exact():
         {"iterations": 2 * p.iterations},
         {"warm_start": True},
         {"forget": False},
+        {"row_clip": 1.0},
+        {"gradient_clip": 1.0},
+        {"residual_clip": 1.0},
     ]
-    changes += [{name: 1.0} for name in ("row_clip", "gradient_clip", "residual_clip")]
-    bad = [one_step()._replace(params=p._replace(**change)) for change in changes]
-    for policy in [*bad, one_step(31)]:
+    policies = [one_step(31)]
+    for change in changes:
+        policies.append(one_step()._replace(params=p._replace(**change)))
+    for policy in policies:
         with pytest.raises(ValueError, match="policies must be FLIPHAT"):
             simulate_one_step(env, [policy], 300, [1])
     with pytest.raises(ValueError, match="env must be"):

@@ -4,14 +4,12 @@ refusals.
 False alarms of statistical tests have chance 1e-7; seeds are fixed.
 """
 
-import time
 from itertools import product
 
 import mpmath
 import numpy as np
 import pytest
 from plain import plain
-from scipy import stats as sps
 
 from companion.fliphat import fliphat as module
 from companion.fliphat.fliphat import (
@@ -19,8 +17,6 @@ from companion.fliphat.fliphat import (
     residual_fliphat,
     rows_in_release,
 )
-from evidence.attacks import audit
-from evidence.attacks import fliphat as attacks
 
 chapter = plain("fliphat")
 
@@ -44,7 +40,8 @@ def stream(n, d, K=2, seed=1):
     0.1."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, K, d))
-    return X, X[:, :, 0] - 0.5 * X[:, :, 1] + 0.1 * rng.standard_normal((n, K))
+    noise = 0.1 * rng.standard_normal((n, K))
+    return X, X[:, :, 0] - 0.5 * X[:, :, 1] + noise
 
 
 def run(policy, X, R, seed=0):
@@ -224,10 +221,8 @@ def test_composition_is_exact_at_every_size_of_delta_and_rounded_to_the_private_
         ratio = 10.0 ** rng.uniform(-9.0, 1.0)
         epsilon = float(3 * k * ratio * rng.uniform(0.0, 0.999))
         exact = convolved_delta(epsilon, k, ratio)
-        assert (
-            abs(module.composition_delta(epsilon, k, ratio) / exact - 1)
-            < 1e-11 + 1e-14 * k
-        )
+        found = module.composition_delta(epsilon, k, ratio)
+        assert abs(found / exact - 1) < 1e-11 + 1e-14 * k
     for _ in range(30):
         k = int(rng.integers(1, 25))
         epsilon = 10.0 ** rng.uniform(-9.0, 1.0)
@@ -237,21 +232,6 @@ def test_composition_is_exact_at_every_size_of_delta_and_rounded_to_the_private_
         assert convolved_delta(epsilon, k, (1 + 1e-9) / multiplier) > delta * (1 - 1e-9)
         proved = module.composition_epsilon(delta, k, 1.0 / multiplier)
         assert proved == pytest.approx(epsilon, rel=1e-12)
-
-
-def test_a_hundred_thousand_picks_take_linear_time():
-    """A convolution took minutes.  The loss of so many picks is nearly normal."""
-    k = 100_000
-    ratio = 4e-4
-    began = time.process_time()
-    found = module.composition_delta(1.0, k, ratio)
-    assert time.process_time() - began < 3.0
-    p = 1 / (1 + np.exp(-2 * ratio))
-    q = 1 / (1 + np.exp(-ratio))
-    mean = k * ratio * (2 * (2 * p - 1) + (2 * q - 1))
-    deviation = 2 * ratio * np.sqrt(k * (4 * p * (1 - p) + q * (1 - q)))
-    normal = sps.norm(mean, deviation).expect(lambda z: -np.expm1(1.0 - z), lb=1.0)
-    assert found == pytest.approx(normal, rel=1e-2)
 
 
 def test_factors_by_hand():
@@ -273,9 +253,6 @@ def test_factors_by_hand():
     assert module.composition_epsilon(0.01, 7, np.inf) == np.inf
     assert module.paper_multiplier(10, 1.0, 0.01) == pytest.approx(23.5078, rel=1e-4)
     assert module.paper_multiplier(10, 1.0, 0.01, 3) == pytest.approx(78.46, rel=1e-3)
-    assert module.paper_multiplier(20, 10.0, 0.01) < module.noise_multiplier(
-        20, 10.0, 0.01
-    )
 
 
 def test_noise_scales_by_hand():
@@ -333,17 +310,7 @@ def test_published_constants_and_defaults():
     )
     assert p.iterations.tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
     p = residual_fliphat(5, 128, sparsity=2, epsilon=1.5, delta=0.02).params
-    assert (p.gradient_clip, p.residual_clip, p.eta, p.l1_radius) == (
-        1.0,
-        1.0,
-        1.0,
-        np.inf,
-    )
-    assert (p.iterations.tolist(), p.warm_start, p.forget) == (
-        [0] * 5 + [3, 3],
-        False,
-        True,
-    )
+    assert p.iterations.tolist() == [0] * 5 + [3, 3]
     multiplier = module.noise_multiplier(6, 1.5, 0.02)
     assert p.xi_first == pytest.approx(4 / 2.0 ** np.arange(7) * multiplier)
 
@@ -417,28 +384,6 @@ def test_fliphat_gives_what_it_promises_and_says_what_the_printed_noise_gives():
     free = fliphat(D, T, calibration="paper", **keys)
     assert movements(free, 100)[6] > 100 * move[6]  # nothing bounds the contexts
     assert rows_in_release(20).tolist() == [1, 2, 4, 8]
-
-
-# Attacks
-
-
-def test_attacks_find_the_printed_noise_and_nothing_in_the_corrected_one():
-    """One pick of two coordinates; level 1 - 1e-7."""
-    for policy in (
-        *attacks.attack_instances(),
-        *attacks.residual_attack_instances(),
-    ):
-        (game,) = attacks.attacks(policy)
-        keys = {
-            "delta": 0.1,
-            "trials": 6000,
-            "seed": 3,
-            "level": 1 - 1e-7,
-        }
-        lost = audit.attacked(game, **keys).epsilon
-        g = policy.guarantee
-        assert lost < g.epsilon
-        assert lost > (g.claimed[0] if g.claimed else 0.4 * g.epsilon)
 
 
 # Refusals

@@ -26,17 +26,13 @@ def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
     oracle = lplr_params(2, users, 20.0, M=3, threshold=5.0)
     rng = np.random.default_rng([8])
     fast = experiments.estimate_lplr(design, oracle, users, repetitions(8, 600))
+    law = experiments.drawn(design, 1, True)
     for row in slow:
         pick = rng.integers(0, 2, users)
         liked = rng.random(users) < 0.5 + 0.5 * design.means[pick]
         labels = np.where(liked, 1.0, -1.0)
         tree = fit_users(oracle, design.points[pick], labels, rng)
-        own = experiments.score(
-            oracle,
-            tree,
-            experiments.drawn(design, repetitions(1, 1)[0], True),
-            np.empty(2),
-        )
+        own = experiments.score(oracle, tree, law, np.empty(2))
         row[0] = own.mad
         row[1] = own.width
     assert sps.ks_2samp(fast.mad, slow[:, 0]).pvalue > ALARM
@@ -51,10 +47,11 @@ def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
         A = rng.standard_normal((m, m))
         b = rng.standard_normal(m) * 3
         for c in (-1.0, 0.0, 0.5, 20.0):
-            values, basis = np.linalg.eigh(A @ A.T + c * np.eye(m))
-            out = experiments.ball_least_squares((basis * values) @ basis.T, b)
-            positive = np.maximum(values, 0.0)
-            gradient = basis @ (positive * (basis.T @ out)) - b
+            square = A @ A.T + c * np.eye(m)
+            out = experiments.ball_least_squares(square, b)
+            values, basis = np.linalg.eigh(square)
+            positive = (basis * np.maximum(values, 0.0)) @ basis.T
+            gradient = positive @ out - b
             length = np.linalg.norm(out)
             norms.append(length)
             multiplier = -(gradient @ out) / (out @ out)
@@ -160,11 +157,15 @@ def _message_by_message(m, epsilon, n, second, runs, rng):
     says."""
     s = m * rng.choice([-1.0, 1.0], (runs, n))
     v = s + rng.laplace(0, 1 / epsilon, (runs, n))
-    w = (s / 2 if second else 0.0) + rng.laplace(0, 1 / epsilon, (runs, n))
+    w = rng.laplace(0, 1 / epsilon, (runs, n))
+    if second:
+        w += s / 2
     near = -epsilon * abs(v - m)
     far = -epsilon * abs(v + m)
-    later = np.logaddexp(near - epsilon * abs(w - m / 2), far - epsilon * abs(w + m / 2))
-    return (later - np.logaddexp(near, far) + epsilon * abs(w)).sum(axis=1)
+    first = np.logaddexp(near, far) - epsilon * abs(w)
+    near -= epsilon * abs(w - m / 2)
+    far -= epsilon * abs(w + m / 2)
+    return (np.logaddexp(near, far) - first).sum(axis=1)
 
 
 @pytest.mark.parametrize("second", [False, True])
@@ -176,7 +177,9 @@ def test_counted_users_have_the_law_of_drawn_ones(m, epsilon, n, second):
     """10,000 sums each; a false alarm has chance 2e-4 in each of six settings."""
     rng = np.random.default_rng(5)
     slow = _message_by_message(m, epsilon, n, second, 10_000, rng)
-    fast = [experiments._sum_of_ratios(m, epsilon, n, second, rng) for _ in range(10_000)]
+    fast = np.empty(10_000)
+    for i in range(10_000):
+        fast[i] = experiments._sum_of_ratios(m, epsilon, n, second, rng)
     assert sps.ks_2samp(slow, fast).pvalue > 1e-4
     assert sps.ttest_ind(slow, fast).pvalue > 1e-4
 
@@ -200,15 +203,6 @@ def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one(width, alive, bo
     assert log[experiments.BOUND] == pytest.approx(bound)
 
 
-def test_attacks_lose_what_is_proven_and_their_faults_more():
-    """5000 messages: bounds stay below the proof, and a planted fault above it is
-    found."""
-    for i, case in enumerate(attacks.audits(2.0)):
-        assert attacks.audited(case, 5000, i).epsilon <= case.proven
-        if "residual" in case.what and "corrected" in case.what:
-            assert attacks.audited(case, 5000, i, planted=True).epsilon > case.proven
-
-
 BANDIT = environments.hard_bandit(1, 0.5)
 DESIGN = environments.constant(0.5)
 ORACLE = lplr_params(1, 10**4)
@@ -218,8 +212,6 @@ ORACLE = lplr_params(1, 10**4)
     ("name", "oracle", "T", "seeds", "options"),
     [
         ("per_action", "ssp", 100, [0], {"per_action": True}),
-        ("epsilon", "lplr", 100, [0], {"epsilon": 5e-324}),
-        ("seeds", "lplr", 100, [], {}),
         ("T must be", "lplr", 3, [0], {}),
         ("oracle", "x", 1000, [0], {}),
     ],
@@ -229,20 +221,10 @@ def test_runs_refuse_by_name(name, oracle, T, seeds, options):
         experiments.eliminate_with(oracle, BANDIT, T, seeds, **options)
 
 
-def test_an_unknown_setting_is_refused():
-    with pytest.raises(TypeError, match="gama"):
-        experiments.eliminate_with("ssp", BANDIT, 100, [0], gama=2.0)
-
-
 @pytest.mark.parametrize("n", [1, 10**18 + 10**3])
 def test_estimates_refuse_too_few_and_too_many_users(n):
     with pytest.raises(ValueError, match="n must be"):
         experiments.estimate_lplr(DESIGN, ORACLE, n, [0])
-
-
-def test_estimates_refuse_a_budget_of_infinite_noise():
-    with pytest.raises(ValueError, match="epsilon"):
-        experiments.estimate_ssp(DESIGN, 100, [0], epsilon=5e-324)
 
 
 @pytest.mark.parametrize(
@@ -406,8 +388,9 @@ def test_ssp_draws_its_users_from_a_stream_of_its_own(made):
     draw, seed, law = made
     model = allocate_model(1)
     users = environments.no_users(1, 1)
-    experiments.ssp_sums(ssp_params(1), model, law, 40, stream(seed, "SSP"), users)
-    mad, _ = experiments.estimate_ssp(draw, 40, [seed])
+    rng = stream(seed, "SSP")
+    experiments.ssp_sums(ssp_params(1), model, law, 40, rng, users)
+    mad, _ = experiments.estimate_ssp(draw, 40, [seed], 1.0, True)
     assert mad[0] == experiments.theta_error(model, law)[0]
 
 
@@ -416,7 +399,8 @@ def test_lplr_draws_its_users_from_a_stream_of_its_own(made):
     oracle = lplr_params(1, 40, 50.0, M=2)
     forest = alg.allocate_tree(oracle, 1)
     users = environments.no_users(1, 1)
-    experiments.fit_sums(oracle, forest, law, 20, stream(seed, "LPLR"), users)
+    rng = stream(seed, "LPLR")
+    experiments.fit_sums(oracle, forest, law, 20, rng, users)
     tree = experiments.fit_design(draw, oracle, 40, seed)
     np.testing.assert_array_equal(tree.stat, forest.stat[0])
 
@@ -428,9 +412,10 @@ def test_both_methods_meet_the_same_designs_at_the_same_budget():
     ours, theirs = experiments.lplr_and_ssp(design, 1, n, seeds, 20.0)
     alone = experiments.estimate_lplr(design, lplr_params(1, n, 20.0), n, seeds)
     np.testing.assert_array_equal(ours.mad, alone.mad)
-    rival = experiments.estimate_ssp(design, n, seeds, epsilon=20.0)
+    rival = experiments.estimate_ssp(design, n, seeds, 20.0, True)
     np.testing.assert_array_equal(theirs, rival)
-    assert (theirs[0] != experiments.estimate_ssp(design, n, seeds)[0]).all()
+    weaker = experiments.estimate_ssp(design, n, seeds, 1.0, True)
+    assert (theirs[0] != weaker[0]).all()
 
 
 # --- designs and bandits
@@ -449,14 +434,16 @@ def test_the_second_entry_of_case_ii_by_hand():
 
 def test_entries_on_a_log_scale_reach_down_to_the_root_of_n():
     """n = 10^4: from 1/100 of the largest one, and close to it among 1000."""
-    sizes = np.abs(environments.family("log-scale", 2, 10**4).points) * math.sqrt(2.0)
+    points = environments.family("log-scale", 2, 10**4).points
+    sizes = np.abs(points) * math.sqrt(2.0)
     assert 0.01 <= sizes.min() < 0.0105
     assert 0.95 < sizes.max() <= 1.0
 
 
 def test_points_of_the_ball_are_uniform():
     """||x||^d is; 5000 points."""
-    sizes = np.linalg.norm(environments.family("ball", 3, 100, K=5000).points, axis=1)
+    points = environments.family("ball", 3, 100, K=5000).points
+    sizes = np.linalg.norm(points, axis=1)
     assert sps.kstest(sizes**3, "uniform").pvalue > ALARM
 
 
@@ -481,7 +468,8 @@ def test_users_fall_on_points_by_their_chances_and_the_rest_on_none():
     """10^6 users; 6 standard deviations each."""
     out = np.zeros(3, np.int64)
     prob = np.array([0.2, 0.0, 0.3])
-    n = 10**6
-    environments.multinomial(np.random.default_rng(1), n, prob, out)
-    assert np.abs(out - n * prob).max() < 6 * 500
+    rng = np.random.default_rng(1)
+    environments.multinomial(rng, 10**6, prob, out)
+    off = np.abs(out - 1e6 * prob)
+    assert off.max() < 6 * 500
     assert out[1] == 0

@@ -26,13 +26,12 @@ def test_plays_the_formula():
     message = np.empty(4)
     A = np.zeros((3, 3))
     b = np.zeros(3)
-    inverse = np.eye(3)
-    radius = None
     for t, a in enumerate(arms):
         ridge = 1 + 0.5 * (p.sigma**2 + p.sigma) * np.sqrt(3 * t)
         inverse = np.linalg.inv(A + ridge * np.eye(3))
         radius = 0.7 * theorem_radius(3, t, ridge, 0.5, 1.0, 1 / 401)
-        width = np.sqrt(np.maximum(np.einsum("ki,ij,kj->k", X[t], inverse, X[t]), 0))
+        forms = np.einsum("ki,ij,kj->k", X[t], inverse, X[t])
+        width = np.sqrt(np.maximum(forms, 0.0))
         index = X[t] @ inverse @ b + radius * width
         assert index[a] >= index.max() - 1e-9
         randomize(p, X[t, a], R[t, a], rng, message)
@@ -42,4 +41,5 @@ def test_plays_the_formula():
         b = b + y * x
     np.testing.assert_allclose(s.G, A, atol=1e-9)
     np.testing.assert_allclose(s.b, b, atol=1e-9)
-    assert policy.guarantee == online_linucb(3, 400, epsilon=30.0, delta=0.1).guarantee
+    online = online_linucb(3, 400, epsilon=30.0, delta=0.1)
+    assert policy.guarantee == online.guarantee

@@ -126,12 +126,6 @@ def test_the_oracle_loses_what_the_arm_of_its_estimate_loses():
     assert len(set(found)) > 1
 
 
-def test_arms_of_figure_1_have_norm_1_and_a_constant():
-    arms = experiments.figure_one_arms(7, 4, np.random.default_rng(1))
-    np.testing.assert_allclose(np.linalg.norm(arms, axis=1), 1.0)
-    np.testing.assert_allclose(arms[:, -1], np.sqrt(0.5))
-
-
 def test_least_eigenvalues_are_those_of_disjoint_groups():
     """One arm in the plane, (1, 1) or (-1, 1) over sqrt 2: alone x x' has eigenvalue 0;
     two that differ give I/2, and of three one third of the runs stands apart: 1/3."""

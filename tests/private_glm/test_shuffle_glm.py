@@ -4,14 +4,12 @@ sees."""
 import numpy as np
 import pytest
 from plain import plain
-from scipy import stats as sps
 
 from companion.accounting.binomial import releases_delta, releases_epsilon
 from companion.kernels.mechanisms import add_packed
 from companion.private_glm import shuffle_glm as shuffle
 from companion.private_glm.environments import world
 from companion.private_glm.shuffle_glm import design, init, shuffle_glm
-from evidence.attacks.shuffle_glm import own_attacks
 
 
 def exact(**options):
@@ -47,7 +45,8 @@ def test_every_arm_is_that_of_the_plain_version(epsilon):
     expected, estimates = twin(X, R, p.ends, bits, 9.0, 0.4, 2.0, 20, rng())
     assert np.array_equal(arms, expected)
     for k in range(2):
-        np.testing.assert_allclose(s.theta[k], estimates[k][0], atol=1e-9)
+        slow, _ = estimates[k]
+        np.testing.assert_allclose(s.theta[k], slow, atol=1e-9)
     assert s.k[0] == 2
     assert s.alive.sum() < 6  # arms were ruled out
 
@@ -95,10 +94,11 @@ def test_the_ridge_is_two_deviations_of_the_noise_that_is_drawn():
     p = noisy(theta_bound=2.0, kappa_star=9.0).params
     users = np.diff(p.ends, prepend=0)
     for k in range(2):
-        ones = rng().binomial(users[k] * p.bits_matrix[k], 0.25, 5000)
+        coins = users[k] * p.bits_matrix[k]
+        ones = rng().binomial(coins, 0.25, 5000)
         spread = 2 * p.caps[k] / p.levels[k] * ones.std()
-        wanted = 2.0 * np.sqrt(3.0) * spread
-        assert p.ridge[k] - 1.0 == pytest.approx(wanted, rel=0.06)
+        wanted = 1.0 + 2.0 * np.sqrt(3.0) * spread
+        assert p.ridge[k] == pytest.approx(wanted, rel=0.06)
 
 
 def test_the_ridge_is_one_without_noise():
@@ -107,8 +107,11 @@ def test_the_ridge_is_one_without_noise():
 
 def test_the_guarantee_is_that_of_the_worst_batch():
     policy = noisy(first=60)
-    users = np.diff(policy.params.ends, prepend=0)[:-1]
-    proved = [shuffle.calibrated(int(n), 3, 20, 1.0, 0.01)[2] for n in users]
+    users = np.diff(policy.params.ends, prepend=0)
+    proved = []
+    for n in users[:-1].tolist():
+        *_, epsilon = shuffle.calibrated(n, 3, 20, 1.0, 0.01)
+        proved.append(epsilon)
     assert min(proved) < policy.guarantee.epsilon == max(proved) <= 1.0
 
 
@@ -182,12 +185,13 @@ def test_the_printed_calibration_splits_both_halves_of_the_budget():
     1."""
     delta = 0.01
     b_matrix, b_gradient, _ = shuffle.calibrated(500, 3, 20, 1.0, delta, "paper")
-    g = 45  # 2 sqrt(500), rounded up
+    unit = 24e4 * 45**2 / 500  # 2 sqrt(500) is 45, rounded up
     log_term = np.log(40 / (delta / 2))
-    assert b_matrix == np.ceil(24e4 * (g * log_term / 0.5) ** 2 / 500)
+    wanted = unit * (log_term / 0.5) ** 2
+    assert b_matrix == np.ceil(wanted)
     step = 0.5 / (2 * np.sqrt(2 * 20 * np.log(2 / delta)))
     log_term = np.log(40 / (delta / 2 / 21))
-    wanted = 24e4 * (g * log_term / step) ** 2 / 500
+    wanted = unit * (log_term / step) ** 2
     assert b_gradient == pytest.approx(wanted, rel=1e-9)
 
 
@@ -215,8 +219,10 @@ def test_the_bounds_on_movement_hold_for_every_pair_of_users(entries, ratio):
                 unit = v
                 v = np.zeros(6)
                 add_packed(1.0, 1.0, unit, v)
-            parts.append(np.floor((v + 1) * levels / 2 + u))
-        worst = max(worst, np.linalg.norm(parts[0] - parts[1]))
+            rounded = np.floor((v + 1) * levels / 2 + u)
+            parts.append(rounded)
+        moved = np.linalg.norm(parts[0] - parts[1])
+        worst = max(worst, moved)
     assert 0.95 * levels * ratio < worst
     assert worst <= shuffle.sensitivity(levels, entries, ratio)
 
@@ -233,8 +239,8 @@ def test_no_entry_moves_further_than_the_proof_allows():
 def test_no_bits_are_exact_sums():
     sums = np.zeros(2)
     out = np.empty(2)
-    for v in ([0.3, -0.2], [0.1, 0.2]):
-        shuffle.send(rng(), np.array(v), 1.0, 4, 0, sums)
+    for v in np.array([[0.3, -0.2], [0.1, 0.2]]):
+        shuffle.send(rng(), v, 1.0, 4, 0, sums)
     shuffle.analyse(rng(), sums, 2, 1.0, 4, 0, out)
     assert out == pytest.approx([0.4, 0.0])
     assert not sums.any()  # for the next batch
@@ -245,21 +251,9 @@ def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
     # exact sums that noise might have made: rows (11), (21, 22)
     s.counts[:] = -3.0, 0.0, 3.0
     shuffle.release_matrix(p, s, 0, rng())
-    np.testing.assert_allclose(s.V[0], np.diag([0.5, 4.0]), atol=1e-12)
-    np.testing.assert_allclose(s.V_inv[0], np.diag([2.0, 0.25]), atol=1e-12)
-
-
-def test_without_noise_the_analyser_sees_the_matrix_of_the_last_user():
-    """e_1 e_1' and e_2 e_2' packed as (11, 21, 22), and a context of length 2 is
-    clipped."""
-    (attack,) = own_attacks(shuffle_glm(2, 3, 400, epsilon=np.inf, delta=0.01))
-    of_a = attack.mechanism(attack.a, rng(), 2)
-    of_b = attack.mechanism(attack.b, rng(), 2)
-    assert of_a.tolist() == [[1.0, 0.0, 0.0]] * 2
-    assert of_b.tolist() == [[0.0, 0.0, 1.0]] * 2
-    assert attack.mechanism(2.0 * attack.a, rng(), 2).tolist() == of_a.tolist()
-    apart = attack.statistic(of_a) - attack.statistic(of_b)
-    assert apart.tolist() == [2.0, 2.0]
+    V = np.diag([0.5, 4.0])
+    np.testing.assert_allclose(s.V[0], V, atol=1e-12)
+    np.testing.assert_allclose(s.V_inv[0] @ V, np.eye(2), atol=1e-12)
 
 
 # --- designs
@@ -291,22 +285,14 @@ def test_of_arms_that_are_zero_or_alone_the_first_gets_everything(arms):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_design_is_certified(seed):
-    A = np.random.default_rng(seed).standard_normal((12, 4)) * [3, 1, 1, 0.1]
+    A = np.random.default_rng(seed).standard_normal((12, 4))
+    A *= [3, 1, 1, 0.1]
     pi, largest, rank, _ = design(A, tolerance=1.05)
     M_inv = np.linalg.inv(A.T @ (pi[:, None] * A))
     squares = np.einsum("ki,ij,kj->k", A, M_inv, A)
     assert squares.max() == pytest.approx(largest, rel=1e-5)
     assert largest <= 1.05 * rank + 1e-9
     assert pi @ squares == pytest.approx(4.0, rel=1e-6)
-
-
-def test_draws_follow_the_design():
-    """20,000 draws; false alarm below 1e-7."""
-    draws = rng()
-    pi = np.array([0.2, 0.5, 0.3])
-    arms = [shuffle.draw(pi, draws) for _ in range(20_000)]
-    counts = np.bincount(arms, minlength=3)
-    assert sps.chisquare(counts, 20_000 * pi).pvalue > 1e-7
 
 
 def test_arms_of_a_design_are_scaled_by_the_roots_of_their_weights():

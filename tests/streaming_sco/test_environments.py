@@ -1,19 +1,14 @@
-"""Exact excess risk, moments, the bandit with one context, and optimisers on paired
-records."""
+"""Exact excess risk, moments, and the bandit with one context."""
 
 import numpy as np
 import pytest
-from sco_streams import OPTIONS
 
-from companion.simulate import repetitions, stream
 from companion.streaming_sco.environments import (
     Functional,
-    excess_risk,
     flat,
     one_context,
     regression,
 )
-from companion.streaming_sco.streaming import streaming_fw
 
 MOMENTS = {
     (1.5, 5): 0.27685,
@@ -68,38 +63,3 @@ def test_linear_losses_have_records_of_norm_one_and_the_excess_of_their_mean():
         theta = np.array([0.2, 0.1, 0.0, 0.0])
         # <mean, theta - e_1>
         assert world.excess(theta) == pytest.approx(0.3 * size * 0.8)
-
-
-def test_risk_is_that_of_what_each_method_shows_at_each_place_of_the_grid():
-    """Two repetitions by hand: one stream of records for all, one of noise for every
-    method.  Runs go in pieces of 10,922 records; the grid stops within them and at the
-    end of one."""
-    n = 25_000
-    d = 6
-    grid = [4_000, 10_922, 21_844, 25_000]
-    seeds = repetitions(5, 2)
-    world = regression(2.0, flat(d, 2.0))
-    keys = {"epsilon": 4.0, "delta": 1e-2, **OPTIONS}
-    methods = [
-        streaming_fw(d, n, **keys).renamed("a"),
-        streaming_fw(d, n, clip=3.0, **keys),
-    ]
-    found = excess_risk(world, methods, n, seeds, grid=grid)
-    for seed, row in zip(seeds, found.excess, strict=True):
-        X, Y = world.records(n, stream(seed, "environment"))
-        for o, risk in zip(methods, row, strict=True):
-            rng = stream(seed, o.name)
-            out = np.empty((n, d))
-            o.run(
-                o.params,
-                o.init(o.params, rng),
-                X,
-                Y,
-                rng,
-                out,
-            )
-            assert (risk == world.excess(out[np.array(grid) - 1])).all()
-    assert found.records.tolist() == grid
-    assert (found.final == found.excess[:, :, -1]).all()
-    assert (found.of("a") == found.excess[:, 0]).all()
-    assert len(np.unique(found.excess)) == found.excess.size

@@ -1,11 +1,14 @@
 """What the chapters measure: rates, tables, the released program, filters, drifts,
 attacks."""
 
+import threading
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 from sco_streams import OPTIONS, played
 
+from companion import simulate
 from companion.baselines.noisy_sgd import noisy_sgd
 from companion.simulate import repetitions, stream
 from companion.streaming_sco import experiments as ex
@@ -17,6 +20,7 @@ from companion.streaming_sco.environments import (
     flat,
     one_context,
     regression,
+    watch,
 )
 from companion.streaming_sco.sco_bandit import sco_bandit
 from companion.streaming_sco.streaming import (
@@ -24,8 +28,6 @@ from companion.streaming_sco.streaming import (
     streaming_fw,
     vertex_fw,
 )
-from evidence.attacks import audit
-from evidence.attacks.sco_bandit import on_standing_arms
 
 # Rates.
 
@@ -36,20 +38,16 @@ def test_errors_and_risks_are_of_the_runs_that_excess_risk_makes():
     seeds = repetitions(3, 2)
     o = streaming_fw(5, 1000, epsilon=1.0, p=1.5, **OPTIONS)
     errors, risks = ex.errors_and_risks(world, o, 1000, seeds, grid, 0.2)
-    again = excess_risk(world, [o], 1000, seeds, grid=grid)
-    np.testing.assert_array_equal(risks, again.excess[:, 0, :-1])
-    for r, seed in enumerate(seeds):  # by hand, after the last record of the grid
+    other = o._replace(params=o.params._replace(sigma=0.0)).renamed("silent")
+    again = excess_risk(world, [other, o], 1000, seeds, grid=grid)
+    np.testing.assert_array_equal(risks, again.excess[:, 1, :-1])
+    for r, seed in enumerate(seeds):  # by hand, from one stream of records for all
         X, Y = world.records(1000, stream(seed, "environment"))
         rng = stream(seed, o.name)
         s = o.init(o.params, rng)
-        o.run(
-            o.params,
-            s,
-            X[:900],
-            Y[:900],
-            rng,
-            np.empty((900, 5)),
-        )
+        out = np.empty((900, 5))
+        o.run(o.params, s, X[:900], Y[:900], rng, out)
+        assert (risks[r] == world.excess(out[grid - 1])).all()
         gap = s.gradient - world.gradient(s.old, 0.2)
         assert errors[r, -1] == pytest.approx((np.abs(gap) ** 3).sum() ** (1 / 3))
 
@@ -72,9 +70,9 @@ def test_the_bound_of_the_gradient_error_by_hand():
 
 
 def test_rows_of_the_tables_are_what_they_say():
-    made = {
-        r: ex.candidate("Algorithm 1", r, 5, 100, 1.5, 1.0).params for r in ex.ROWS[1:]
-    }
+    made = {}
+    for row in ex.ROWS[1:]:
+        made[row] = ex.candidate("Algorithm 1", row, 5, 100, 1.5, 1.0).params
     sigmas = [p.sigma for p in made.values()]
     assert sigmas == sorted(sigmas, reverse=True)
     assert sigmas[-1] == 0.0
@@ -93,19 +91,6 @@ GRIDS = {
 }
 
 
-def test_the_published_scales_are_tried_and_for_our_own_rows_further_ones():
-    assert ex.scales("Algorithm 1", "as run", 1.5, GRIDS) == [
-        0.4,
-        1.0,
-    ]
-    assert ex.scales("NoisySFW", "corrected", 1.5, GRIDS) == [
-        0.1,
-        0.15,
-        0.2,
-        1.0,
-    ]
-
-
 def test_a_table_has_the_risks_of_its_candidates():
     seeds = repetitions(1, 2)
     rows = ["corrected", "square root"]
@@ -113,8 +98,10 @@ def test_a_table_has_the_risks_of_its_candidates():
     assert list(found) == [("NoisySFW", "corrected", (64, 3))]
     o = ex.candidate("NoisySFW", "corrected", 3, 64, 1.5, 0.15)
     o = o.renamed("NoisySFW, corrected, 0.15")
-    risk = excess_risk(regression(1.5, flat(3, 1.5)), [o], 64, seeds).final[:, 0]
-    assert (found["NoisySFW", "corrected", (64, 3)][0.15] == risk).all()
+    world = regression(1.5, flat(3, 1.5))
+    risk = excess_risk(world, [o], 64, seeds).final
+    by_scale = found["NoisySFW", "corrected", (64, 3)]
+    assert (by_scale[0.15] == risk[:, 0]).all()
 
 
 def test_the_best_scale_and_who_wins():
@@ -122,21 +109,19 @@ def test_the_best_scale_and_who_wins():
         0.5: np.array([1.0, 3.0, 2.0]),
         1.0: np.array([1.0, 1.5, 1.2]),
     }
-    found = {("A", r, (9, 1)): by_scale for r in ex.ROWS}
-    found |= {("B", r, (9, 1)): {1.0: np.array([4.0, 4.2])} for r in ex.ROWS}
+    found = {}
+    for row in ex.ROWS:
+        found["A", row, (9, 1)] = by_scale
+        found["B", row, (9, 1)] = {1.0: np.array([4.0, 4.2])}
     assert ex.best(by_scale)[0] == 1.0
     gap = ex.gaps(found, "A", "B", [(9, 1)], 0.95)["square root"][0]
     assert gap.value == pytest.approx(1.25 - 4.1)
-    line = ex.summary(found)[0]
-    assert line == {
-        "method": "A",
-        "noise": "as run",
-        "T = 9, d = 1": "1.2 ± 0.3 (×1)",
-    }
 
 
-def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
-    """Boxes bind, noise matters: the variants end apart, each where a single run ends."""
+def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit(monkeypatch):
+    """Boxes bind, noise matters: the variants end apart, each where a single run ends.
+    Of the 144 steps the kernel makes 100, then 44."""
+    monkeypatch.setattr(ex, "STRETCH", 100)
     n = 12
     world = regression(np.inf, flat(3, np.inf))
     seeds = repetitions(3, 2)
@@ -172,13 +157,6 @@ def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
                 out,
             )
             assert world.excess(out[-1]) == excess
-
-
-def test_noisy_sgds_that_differ_in_more_than_their_noise_are_refused():
-    world = regression(np.inf, flat(3, np.inf))
-    made = [noisy_sgd(3, 12, epsilon=2.0, p=p) for p in (np.inf, 2.0)]
-    with pytest.raises(ValueError, match="optimisers must be NoisySGD for p = inf"):
-        ex.noisy_sgds(world, made, 12, [1])
 
 
 # The released program.
@@ -295,7 +273,6 @@ def test_estimates_and_drifts_are_those_of_the_definition(
     [(False, [0, 30]), (True, [0, 0])],
 )
 def test_without_synthetic_updates_arms_tell_what_one_asked(synthetic, still):
-    """Level 1 - 1e-7; where there is a guarantee, less than it is found."""
     keys = {
         "epsilon": 1.0,
         "gap": 10.0,
@@ -304,15 +281,6 @@ def test_without_synthetic_updates_arms_tell_what_one_asked(synthetic, still):
     }
     policy = sco_bandit(2, 2, 40, delta=1e-2, t0=2, **keys)
     assert [ex.stands_still(policy, s, 30, 1) for s in (1.0, -1.0)] == still
-    small = sco_bandit(1, 3, 3, delta=0.1, t0=0, label_bound=1.2, **keys)
-    counting = {
-        "delta": 0.1,
-        "trials": 8000,
-        "seed": 1,
-        "level": 1 - 1e-7,
-    }
-    found = audit.attacked(on_standing_arms(small), **counting).epsilon
-    assert found < 1.0 if synthetic else found > 3.0
 
 
 # Drivers whose numbers the chapters use.
@@ -417,8 +385,6 @@ def test_the_first_vertices_lose_what_theorem_3_11_promises_at_very_large_budget
     )
     assert found == pytest.approx(losses.max())
     assert found > 1.2 * 800.0
-    mild = vertex_fw(1, n, epsilon=8.0, delta=0.1, **keys)
-    assert ex.lost_by_first_vertices(mild, 0.1) < 8.0
 
 
 def test_signs_of_parameters_lose_more_than_theorem_3_1_promises_at_very_large_budgets():
@@ -430,10 +396,19 @@ def test_signs_of_parameters_lose_more_than_theorem_3_1_promises_at_very_large_b
     nodes = np.ceil(np.log2(2000)) + 1
     printed = nodes * np.sqrt(2 * np.log(nodes * 2000)) / 3000.0
     assert ex.lost_by_signs(printed, 11, 1 / 2000) > 1.2 * 3000.0
-    keys = {
-        "epsilon": 3.0,
-        "loss": "inner product",
-        "calibration": "paper",
-    }
-    made = streaming_fw(1, 2000, p=2.0, **keys)
-    assert made.params.sigma / 2.0 == pytest.approx(printed * 1000.0)
+
+
+def test_drivers_end_between_two_kernels_when_the_run_has_ended(monkeypatch):
+    """As after Ctrl-C; a policy is played by `play_block`, which asks as well."""
+    over = threading.Event()
+    over.set()
+    monkeypatch.setattr(simulate.WORKER, "stop", over, raising=False)
+    world = regression(np.inf, flat(3, np.inf))
+    (seed,) = repetitions(1, 1)
+    sgd = noisy_sgd(3, 12, epsilon=2.0)
+    o = streaming_fw(3, 12, epsilon=1.0)
+    X, Y = drawn(world, 12, seed)
+    with pytest.raises(RuntimeError, match="this repetition ends"):
+        ex._noisy_sgds(world, [sgd.params], 12, seed)
+    with pytest.raises(RuntimeError, match="this repetition ends"):
+        next(watch(o, X, Y, seed, [12]))
