@@ -41,7 +41,6 @@ ONLY_A_RUN_KNOWS = {
     "lplr/repair",
     "lplr_rows/ci-privacy",
     "lplr_rows/thm1",
-    "online_linucb_rows/oracle",
     "sco_bandit/theorem-4-9",
     "shuffle_glm/shuffle-kappa-free",
     "shuffle_glm/theorem-5-1-privacy",
