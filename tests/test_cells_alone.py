@@ -5,8 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from evidence.claims.rerun import needs
+from cell_names import needs
 
 CHAPTERS = sorted((Path(__file__).resolve().parent.parent / "book").glob("*.ipynb"))
 

@@ -47,13 +47,10 @@ POLICIES = {
     "Residual FLIPHAT": 15,
 }
 MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
-_again = ""  # the command that runs a figure of the present chapter again
 
 
-def use_style(chapter: str = "") -> None:
-    """Set the style of all figures; `Page` calls it with its chapter."""
-    global _again
-    _again = f"python -m evidence.claims.rerun book/{chapter}.ipynb" if chapter else ""
+def use_style() -> None:
+    """Set the style of all figures; `Page` calls it."""
     own = {
         "axes.grid": True,
         "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES),
@@ -221,7 +218,7 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     wide = _picture(fig) if _in_rows(fig) else None
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
     table = base64.b64encode(csv.encode()).decode()
-    return markup.site.figure(name, alt, tall, wide, caption, table, _again)
+    return markup.site.figure(name, alt, tall, wide, caption, table)
 
 
 def _picture(fig):
