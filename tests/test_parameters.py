@@ -18,9 +18,7 @@ GOOD = {
         10.0,
     ],
     "delta = 0.1  # failure of privacy; float in (0, 1)": 0.1,
-    'rewards = "bernoulli"  # law of rewards; one of "bernoulli", "gaussian"': "bernoulli",
     "full = True  # every curve or the fast ones; boolean": True,
-    'epsilon = float("inf")  # inf is no privacy; float in (0, inf]': math.inf,
     "ridge = 1  # whole numbers become floats; float in [0, 10]": 1.0,
     'names = ["a # b"]  # a hash in a string; list of text': ["a # b"],
 }
@@ -30,7 +28,7 @@ BAD = {
     "T = 20_000  # rounds; integer in [5, 1]": "is empty",
     "T = 50  # rounds; integer in [100, 200]": "T = 50 is not: integer in",
     "T = 1.5  # rounds; integer in [0, 200]": "T = 1.5 is not",
-    'epsilon = float("inf")  # not included; float in (0, inf)': "epsilon = inf is not",
+    "epsilon = 1e999  # not included; float in (0, inf)": "epsilon = inf is not",
     "epsilons = []  # empty; list of float in (0, 1)": r"epsilons = \[\] is not",
     "epsilons = 1.0  # no list; list of float in (0, 1)": "epsilons = 1.0 is not",
     "x = y  # a name; integer in [1, 2]": "is not a literal",
@@ -72,10 +70,8 @@ def test_a_float_refuses_what_is_none_or_out_of_range(value):
     ("line", "text", "value"),
     [
         ("T = 1  # x; integer in [0, 9_000]", "5_000", 5000),
-        ("e = 1.0  # x; float in (0, inf]", "inf", math.inf),
         ("e = [1.0]  # x; list of float in (0, 9)", "[0.5, 2]", [0.5, 2.0]),
-        ('m = "a"  # x; one of "a", "b"', "b", "b"),
-        ("f = True  # x; boolean", "false", False),
+        ("f = True  # x; boolean", "False", False),
         ('r = ""  # x; text', "7", "7"),
     ],
 )
@@ -124,14 +120,6 @@ def test_a_range_that_holds_nothing_is_refused(span):
     with pytest.raises(ValueError, match="is empty"):
         parse_line(f"x = 1  # one; integer in {span}")
     assert parse_line("x = 1  # one; integer in [1, 1]").default == 1
-
-
-@pytest.mark.parametrize("value", [True, 1.0, "1"])
-def test_a_choice_is_of_the_same_type(value):
-    parameter = parse_line("x = 1  # one; one of 1, 2")
-    assert check(parameter, 2) == 2
-    with pytest.raises(ValueError, match="x = "):
-        check(parameter, value)
 
 
 VALUES = {"T": 100, "K": 4, "eps": [0.5, 1.0], "mode": "a", "full": False}

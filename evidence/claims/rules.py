@@ -3,11 +3,10 @@ against it.
 
 One parameter a line, `name = default  # purpose; KIND`, where KIND is one of
 
-    integer in [1, 1_000]        float in (0, inf)        one of "bernoulli", "gaussian"
-    boolean                      text                     list of KIND
+    integer in [1, 1_000]      float in (0, inf)      boolean      text      list of KIND
 
-Round brackets exclude a bound, square brackets include it, so infinity is allowed only by
-`inf]`.  Lists are not empty.  Blank lines and comments are ignored, but for
+Round brackets exclude a bound, square brackets include it.  Lists are not empty.  Blank
+lines and comments are ignored, but for
 
     # needs: T >= 2 * K
 
@@ -34,13 +33,12 @@ class Kind(NamedTuple):
     """What values a parameter may have."""
 
     text: str  # as written in the notebook, without "list of"
-    base: str  # integer, float, choice, boolean or text
+    base: str  # integer, float, boolean or text
     many: bool = False  # a list of these
     low: float = -math.inf
     high: float = math.inf
     # whether low and high are allowed themselves
     closed: tuple[bool, bool] = (False, False)
-    choices: tuple = ()
 
     def __str__(self):
         return f"list of {self.text}" if self.many else self.text
@@ -56,10 +54,9 @@ class Parameter(NamedTuple):
 
 
 def literal(source):
-    """The value of a Python literal; `float("inf")` counts as one.  Raises ValueError."""
-    text = re.sub(r"float\(['\"]inf['\"]\)", "1e999", source.strip())
+    """The value of a Python literal.  Raises ValueError."""
     try:
-        return ast.literal_eval(text)
+        return ast.literal_eval(source.strip())
     except (SyntaxError, TypeError, ValueError) as error:
         raise ValueError(f"{source!r} is not a literal value") from error
 
@@ -74,14 +71,9 @@ def parse_kind(text):
         return kind._replace(many=True)
     if text in ("boolean", "text"):
         return Kind(text, text)
-    if text.startswith("one of "):
-        choices = literal(f"({text.removeprefix('one of ')},)")
-        return Kind(text, "choice", choices=choices)
     match = RANGE.fullmatch(text)
     if not match:
-        raise ValueError(
-            f"{text!r} is no KIND: integer or float in RANGE, one of, boolean, text"
-        )
+        raise ValueError(f"{text!r} is no KIND: integer or float in RANGE, boolean, text")
     base, left, low, high, right = match.groups()
     low = float(low)
     high = float(high)
@@ -147,10 +139,7 @@ def _scalar(kind, value):
     """`value` as one item of `kind`.  Raises ValueError if it is not."""
     if kind.base == "float" and type(value) is int:
         value = float(value)
-    if kind.base == "choice":
-        fits = any(type(value) is type(c) and value == c for c in kind.choices)
-    else:
-        fits = type(value) is TYPES[kind.base]
+    fits = type(value) is TYPES[kind.base]
     if fits and kind.base in ("integer", "float"):
         above = value >= kind.low if kind.closed[0] else value > kind.low
         below = value <= kind.high if kind.closed[1] else value < kind.high
@@ -180,15 +169,14 @@ def check(parameter, value):
 def from_text(parameter, text):
     """The value that `text` from the command line means for this parameter.
 
-    Raises ValueError if it means none; quotes around words may be left out.
+    Raises ValueError if it means none.
     """
-    words = {"inf": math.inf, "nan": math.nan, "true": True, "false": False}
     if parameter.kind.base == "text" and not parameter.kind.many:
         return text
     try:
-        value = words[text.lower()] if text.lower() in words else literal(text)
+        value = literal(text)
     except ValueError:
-        value = text
+        value = text  # which is refused by its name
     return check(parameter, value)
 
 
