@@ -8,7 +8,8 @@ import papermill
 import pytest
 
 from evidence.claims import rules
-from evidence.claims.rules import check, from_text, need_given, parse_cell, parse_line
+from evidence.claims.rules import check, need_given, parse_cell, parse_line
+from tools.chapters import given
 
 GOOD = {
     "T = 20_000  # rounds; integer in [100, 10_000_000]": 20_000,
@@ -58,7 +59,7 @@ def test_a_cell_keeps_the_order_and_ignores_comments_and_blank_lines():
 
 @pytest.mark.parametrize(
     "value",
-    [math.nan, math.inf, -math.inf, "1", None, True, [0.5], 2],
+    [math.nan, math.inf, -math.inf, "1", "nan", "", None, True, [0.5], 2],
 )
 def test_a_float_refuses_what_is_none_or_out_of_range(value):
     parameter = parse_line("delta = 0.1  # x; float in (0, 1)")
@@ -67,22 +68,17 @@ def test_a_float_refuses_what_is_none_or_out_of_range(value):
 
 
 @pytest.mark.parametrize(
-    ("line", "text", "value"),
+    ("text", "value"),
     [
-        ("T = 1  # x; integer in [0, 9_000]", "5_000", 5000),
-        ("e = [1.0]  # x; list of float in (0, 9)", "[0.5, 2]", [0.5, 2.0]),
-        ("f = True  # x; boolean", "False", False),
-        ('r = ""  # x; text', "7", "7"),
+        ("5_000", 5000),
+        ("1e-5", 1e-5),
+        ("[0.5, 2]", [0.5, 2]),
+        ("False", False),
+        ("x", "x"),
     ],
 )
-def test_values_from_the_command_line(line, text, value):
-    assert from_text(parse_line(line), text) == value
-
-
-@pytest.mark.parametrize("text", ["nan", "1e4", "x", "", "[1]", "__import__('os')", "-1"])
-def test_command_line_values_that_are_refused(text):
-    with pytest.raises(ValueError, match="T = "):
-        from_text(parse_line("T = 1  # x; integer in [0, 9_000]"), text)
+def test_values_from_the_command_line(text, value):
+    assert given(text) == value
 
 
 def test_a_cell_has_rules_that_its_defaults_obey():

@@ -43,9 +43,12 @@ def finals(result, epsilons):
 def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95):
     """(baseline of least mean regret, interval of our final regret over its) at one
     budget."""
-    finals = {name: result.of(at(name, epsilon))[:, -1] for name in (ours, *baselines)}
+    finals = {}
+    for name in baselines:
+        finals[name] = result.of(at(name, epsilon))[:, -1]
     best = min(baselines, key=lambda name: finals[name].mean())
-    return best, ratio(finals[ours], finals[best], level)
+    own = result.of(at(ours, epsilon))[:, -1]
+    return best, ratio(own, finals[best], level)
 
 
 def panels(result, epsilons, shared, title: str):
@@ -53,8 +56,10 @@ def panels(result, epsilons, shared, title: str):
     panel, "Random" among them."""
     fig, axes = plots.panels(len(epsilons), sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
-        own = [name for name in result.names if name.endswith(f"| {epsilon:g}")]
-        shown = {name.split(" |")[0]: result.of(name) for name in [*shared, *own]}
+        shown = {}
+        for name in result.names:
+            if name in shared or name.endswith(f"| {epsilon:g}"):
+                shown[name.split(" |")[0]] = result.of(name)
         play = shown.pop("Random").mean(axis=0)
         regret.over_rounds(
             result.rounds,

@@ -16,7 +16,7 @@ import pandas as pd
 import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
-from matplotlib.ticker import AutoLocator, LogLocator, ScalarFormatter
+from matplotlib.ticker import AutoLocator, LogLocator
 
 from evidence.claims import markup
 
@@ -112,14 +112,10 @@ def looks(names) -> dict[str, dict[str, str]]:
 
 
 def ticks(axis, values) -> None:
-    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic
-    scales.
-
-    Powers of ten where values reach a million, or fall below a thousandth.
-    """
-    power = ScalarFormatter(useMathText=True).format_data
-    far = max(values) >= 1e6 or min(values) < 1e-3
-    axis.set_ticks(list(values), [f"${power(v)}$" if far else f"{v:,g}" for v in values])
+    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only, as `markup.powers`
+    writes them: for logarithmic scales."""
+    labels = [markup.powers(f"{v:,g}") for v in values]
+    axis.set_ticks(list(values), labels)
     axis.set_ticks([], minor=True)
 
 
@@ -172,15 +168,17 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     broken into lines; legends stand beside their panels; logarithmic axes have round
     ticks.
     """
+    first = fig.axes[0].get_ylabel()
     for ax in fig.axes:
-        ax.set_ylabel(_wrapped(ax.get_ylabel() or fig.axes[0].get_ylabel(), 30))
+        ax.set_ylabel(_wrapped(ax.get_ylabel() or first, 30))
         ax.set_title(_wrapped(ax.get_title("left"), 50))
         if isinstance(ax.xaxis.get_major_locator(), AutoLocator):
             ax.locator_params("x", nbins=5)
         for axis in (ax.xaxis, ax.yaxis):
             if isinstance(axis.get_major_locator(), LogLocator):
                 _round_ticks(axis)
-        if legend := ax.get_legend():
+        legend = ax.get_legend()
+        if legend:
             for text in legend.get_texts():
                 text.set_text(_wrapped(markup.powers(text.get_text()), WORDS))
             sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)

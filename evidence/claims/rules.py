@@ -53,14 +53,6 @@ class Parameter(NamedTuple):
     kind: Kind
 
 
-def literal(source):
-    """The value of a Python literal.  Raises ValueError."""
-    try:
-        return ast.literal_eval(source.strip())
-    except (SyntaxError, TypeError, ValueError) as error:
-        raise ValueError(f"{source!r} is not a literal value") from error
-
-
 def parse_kind(text):
     """The Kind that `text` describes.  Raises ValueError if it describes none."""
     text = text.strip()
@@ -102,7 +94,10 @@ def parse_line(line):
     purpose = purpose.strip()
     if not purpose:
         raise ValueError("its comment is not `purpose; KIND`")
-    default = literal(ast.unparse(value))
+    try:
+        default = ast.literal_eval(value)
+    except ValueError as error:
+        raise ValueError(f"{ast.unparse(value)} is not a literal value") from error
     return Parameter(name, default, purpose, parse_kind(kind))
 
 
@@ -164,20 +159,6 @@ def check(parameter, value):
         return [_scalar(kind, item) for item in value]
     except ValueError:
         raise ValueError(f"{parameter.name} = {value!r} is not: {kind}") from None
-
-
-def from_text(parameter, text):
-    """The value that `text` from the command line means for this parameter.
-
-    Raises ValueError if it means none.
-    """
-    if parameter.kind.base == "text" and not parameter.kind.many:
-        return text
-    try:
-        value = literal(text)
-    except ValueError:
-        value = text  # which is refused by its name
-    return check(parameter, value)
 
 
 def names(rule) -> set[str]:
