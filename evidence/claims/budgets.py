@@ -22,11 +22,13 @@ def lineup(make, epsilons, shared=()):
 
 def table(cells, epsilons):
     """{name or "name | budget": text} as a table: a row per name, a column per budget."""
+    every = [f"{e:g}" for e in epsilons]
     rows = {}
     for label, text in cells.items():
         name, _, budget = label.partition(" | ")
-        for column in [budget] if budget else [f"{e:g}" for e in epsilons]:
-            rows.setdefault(name, {})[f"ε = {column}"] = text
+        columns = [budget] if budget else every
+        row = rows.setdefault(name, {})
+        row |= {f"ε = {column}": text for column in columns}
     return pd.DataFrame(rows).T
 
 

@@ -78,7 +78,9 @@ def look(which) -> dict[str, str]:
     A name that begins with one of `POLICIES` has its look.  Raises ValueError for any
     other.
     """
-    number = _number(which) if isinstance(which, str) else which
+    number = which
+    if isinstance(which, str):
+        number = _number(which)
     if number is None:
         raise ValueError(
             f"which must begin with one of {', '.join(POLICIES)}; got {which!r}"
@@ -90,7 +92,10 @@ def look(which) -> dict[str, str]:
 
 def _number(name):
     known = [policy for policy in POLICIES if name.startswith(policy)]
-    return POLICIES[max(known, key=len)] if known else None
+    if not known:
+        return None
+    longest = max(known, key=len)
+    return POLICIES[longest]
 
 
 def looks(names) -> dict[str, dict[str, str]]:
@@ -103,8 +108,10 @@ def looks(names) -> dict[str, dict[str, str]]:
     found = {}
     for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
         number = known[name]
-        if number is None:
-            number = spare.pop(0) if spare else 0
+        if number is None and spare:
+            number = spare.pop(0)
+        elif number is None:
+            number = 0
         while number in found.values():
             number += len(COLOURS)  # the same colour with another dash
         found[name] = number
@@ -186,6 +193,7 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     fig.savefig(out, format="svg", metadata={"Date": None})
     svg = base64.b64encode(out.getvalue()).decode()
     width, height = 96 * fig.get_size_inches()  # in pixels: its place while it loads
-    csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    frame = pd.DataFrame(data)
+    csv = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     table = base64.b64encode(csv.encode()).decode()
     return markup.site.figure(name, alt, svg, width, height, caption, table)

@@ -125,35 +125,45 @@ FINALS = {
 }
 
 
-def result(T=4):
-    """A `Result` with the final regrets FINALS, that grow evenly."""
+@pytest.fixture
+def result():
+    """A `Result` of four rounds with the final regrets FINALS, that grow evenly."""
     last = np.array(list(FINALS.values())).T
-    grown = last[:, :, None] * np.arange(1, T + 1) / T
+    rounds = np.arange(1, 5)
     return Result(
         names=tuple(FINALS),
-        rounds=np.arange(1, T + 1),
-        regret=grown,
+        rounds=rounds,
+        regret=last[:, :, None] * rounds / 4,
         guarantees=(None,) * len(FINALS),
         seconds=0 * last,
     )
 
 
-def test_policies_at_several_budgets_have_a_panel_and_a_column_for_each():
-    shown = repr(budgets.finals(result(), [0.5, 2.0])).split("\n")
+def test_policies_at_several_budgets_have_a_column_for_each(result):
+    shown = repr(budgets.finals(result, [0.5, 2.0])).split("\n")
     assert shown[1].split() == ["Random", "100", "[-27,", "227]", "100", "[-27,", "227]"]
     assert shown[2].split() == ["A", "50", "[-77,", "177]", "15", "[-49,", "79]"]
-    fig, data = budgets.panels(result(), [0.5, 2.0], ["Random"], "Regret")
+
+
+def test_policies_at_several_budgets_have_a_panel_for_each(result):
+    fig, data = budgets.panels(result, [0.5, 2.0], ["Random"], "Regret")
     for ax in fig.axes:
         assert {line.get_label() for line in ax.get_lines()} == {"_random", "A", "B"}
         assert "random, 100 at T" in ax.get_title("left")
     assert [ax.get_ylim()[1] for ax in fig.axes] == pytest.approx([65.0, 39.0])
     assert set(data.policy) == set(FINALS)
-    best = budgets.over_best(result(), 0.5, "A", ["B"])
-    assert best == ("B", ratio(np.array(FINALS["A | 0.5"]), np.array(FINALS["B | 0.5"])))
 
 
 @pytest.mark.parametrize("baselines", [["A", "B"], ["B", "A"]])
-def test_the_best_baseline_at_a_budget_has_the_least_mean_regret(baselines):
+@pytest.mark.parametrize(("epsilon", "least"), [(0.5, "B"), (2.0, "A")])
+def test_the_best_baseline_at_a_budget_has_the_least_mean_regret(
+    result,
+    baselines,
+    epsilon,
+    least,
+):
     """Means: A has 50 and B 40 at the first budget, A 15 and B 30 at the second."""
-    assert budgets.over_best(result(), 0.5, "A", baselines)[0] == "B"
-    assert budgets.over_best(result(), 2.0, "A", baselines)[0] == "A"
+    best, over = budgets.over_best(result, epsilon, "A", baselines)
+    assert best == least
+    theirs = np.array(FINALS[budgets.at(least, epsilon)])
+    assert over == ratio(np.array(FINALS[budgets.at("A", epsilon)]), theirs)
