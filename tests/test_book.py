@@ -9,7 +9,6 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from evidence.claims import rerun
 from tools.chapters import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]
@@ -114,16 +113,3 @@ def test_claims_of_the_smoke_build_are_on_the_scoreboard(smoke_site):
     )
     board = (smoke_site / "book" / "scoreboard.html").read_text("utf8")
     assert board.count('class="verdict ') >= len(records)
-
-
-def test_every_command_below_a_figure_names_a_figure_that_runs_again(smoke_site):
-    command = re.compile(r"claims\.rerun book/(\S+)\.ipynb ([\w-]+)</code>")
-    found = 0
-    for page in (smoke_site / "book").glob("*.html"):
-        for chapter, figure in command.findall(page.read_text("utf8")):
-            cells = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text("utf8"))[
-                "cells"
-            ]
-            assert figure in rerun.figures(cells), (chapter, figure)
-            found += 1
-    assert found > 20

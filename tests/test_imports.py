@@ -17,7 +17,7 @@ FLOORS = [  # from the ground up
     {"optimisers", "policies"},
 ]
 PAPERS = FLOORS[6]
-MOVED = {"judge", "report"}  # they only say where a command stands now
+MOVED = {"judge"}  # it only says where a command stands now
 FILES = sorted((ROOT / "companion").rglob("*.py"))
 
 

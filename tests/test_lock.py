@@ -134,13 +134,24 @@ def test_what_cannot_be_accepted_is_refused(project):
     assert lock.read(root) == KEPT
 
 
-def test_an_exact_number_may_move_by_a_thousandth():
+def one_row(**fields):
+    """The lock of the claim with other fields of its one row."""
     (row,) = CLAIM["evidence"]
-    kept = {
-        "claims": {"one/c1": lock.entry(CLAIM | {"evidence": [row | {"interval": None}]})}
-    }
-    assert lock.differences(kept, changed("measured", "1.0005")) == {}
-    assert lock.differences(kept, changed("measured", "1.002"))
+    return {"claims": {"one/c1": lock.entry(CLAIM | {"evidence": [row | fields]})}}
+
+
+@pytest.mark.parametrize(
+    ("number", "measured", "moved"),
+    [
+        ("1", "1.0005", False),
+        ("1", "1.002", True),
+        ("-1", "-1.0005", False),
+        ("-1", "-1.002", True),
+    ],
+)
+def test_an_exact_number_may_move_by_a_thousandth(number, measured, moved):
+    kept = one_row(interval=None, measured=number)
+    assert bool(lock.differences(kept, changed("measured", measured))) is moved
 
 
 @pytest.mark.parametrize(
@@ -152,31 +163,19 @@ def test_a_number_at_the_end_of_its_interval_is_within(measured, moved):
 
 
 @pytest.mark.parametrize(
-    ("ends", "measured"),
-    [((None, 1.5), "1.6"), ((0.5, None), "0.4")],
+    ("ends", "outside", "beyond"),
+    [((None, 1.5), "1.6", "-9"), ((0.5, None), "0.4", "99")],
 )
-def test_an_interval_with_one_end_is_left_there_alone(ends, measured):
-    (row,) = CLAIM["evidence"]
-    kept = {
-        "claims": {"one/c1": lock.entry(CLAIM | {"evidence": [row | {"interval": ends}]})}
-    }
-    beyond = {"1.6": "-9", "0.4": "99"}[measured]
+def test_an_interval_with_one_end_is_left_there_alone(ends, outside, beyond):
+    kept = one_row(interval=ends)
     assert lock.differences(kept, changed("measured", beyond)) == {}
-    assert lock.differences(kept, changed("measured", measured)) != {}
+    assert lock.differences(kept, changed("measured", outside)) != {}
 
 
 def test_a_control_that_is_no_longer_rejected_is_said():
     control = CLAIM["evidence"][0]["control"] | {"outcome": "holds"}
     (found,) = said(changed("control", control)).values()
     assert found == ["row '': control outcome fails -> holds"]
-
-
-@pytest.mark.parametrize(("measured", "moved"), [("-1.0005", False), ("-1.002", True)])
-def test_an_exact_number_below_zero_may_move_by_a_thousandth(measured, moved):
-    (row,) = CLAIM["evidence"]
-    exact = row | {"interval": None, "measured": "-1"}
-    kept = {"claims": {"one/c1": lock.entry(CLAIM | {"evidence": [exact]})}}
-    assert bool(lock.differences(kept, changed("measured", measured))) is moved
 
 
 def test_a_claim_shows_its_own_last_change_of_verdict_alone():

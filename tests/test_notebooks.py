@@ -7,9 +7,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from cell_names import names, needs
 
 from evidence.claims.published import REPORT, rooms, sentences
-from evidence.claims.rerun import names, needs
 from tools.chapters import HIDDEN, load, pages, read, scales, source, tags
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -50,13 +50,10 @@ def corners(parameter):
     orders."""
     kind = parameter.kind
     name = parameter.name
-    if kind.base not in ("integer", "float"):
-        every = {
-            "choice": kind.choices,
-            "boolean": (False, True),
-            "text": (parameter.default,),
-        }
-        return [[v] if kind.many else v for v in every[kind.base]]
+    if kind.base == "boolean":
+        return [False, True]
+    if kind.base == "text":
+        return [parameter.default]
     step = 1 if kind.base == "integer" else min(1e-3, 1e-6 * (kind.high - kind.low))
     low = kind.low if kind.closed[0] else kind.low + step
     high = kind.high if kind.closed[1] else kind.high - step

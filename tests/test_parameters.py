@@ -8,7 +8,8 @@ import papermill
 import pytest
 
 from evidence.claims import rules
-from evidence.claims.rules import check, from_text, need_given, parse_cell, parse_line
+from evidence.claims.rules import check, need_given, parse_cell, parse_line
+from tools.chapters import given
 
 GOOD = {
     "T = 20_000  # rounds; integer in [100, 10_000_000]": 20_000,
@@ -18,9 +19,7 @@ GOOD = {
         10.0,
     ],
     "delta = 0.1  # failure of privacy; float in (0, 1)": 0.1,
-    'rewards = "bernoulli"  # law of rewards; one of "bernoulli", "gaussian"': "bernoulli",
     "full = True  # every curve or the fast ones; boolean": True,
-    'epsilon = float("inf")  # inf is no privacy; float in (0, inf]': math.inf,
     "ridge = 1  # whole numbers become floats; float in [0, 10]": 1.0,
     'names = ["a # b"]  # a hash in a string; list of text': ["a # b"],
 }
@@ -30,7 +29,7 @@ BAD = {
     "T = 20_000  # rounds; integer in [5, 1]": "is empty",
     "T = 50  # rounds; integer in [100, 200]": "T = 50 is not: integer in",
     "T = 1.5  # rounds; integer in [0, 200]": "T = 1.5 is not",
-    'epsilon = float("inf")  # not included; float in (0, inf)': "epsilon = inf is not",
+    "epsilon = 1e999  # not included; float in (0, inf)": "epsilon = inf is not",
     "epsilons = []  # empty; list of float in (0, 1)": r"epsilons = \[\] is not",
     "epsilons = 1.0  # no list; list of float in (0, 1)": "epsilons = 1.0 is not",
     "x = y  # a name; integer in [1, 2]": "is not a literal",
@@ -60,7 +59,7 @@ def test_a_cell_keeps_the_order_and_ignores_comments_and_blank_lines():
 
 @pytest.mark.parametrize(
     "value",
-    [math.nan, math.inf, -math.inf, "1", None, True, [0.5], 2],
+    [math.nan, math.inf, -math.inf, "1", "nan", "", None, True, [0.5], 2],
 )
 def test_a_float_refuses_what_is_none_or_out_of_range(value):
     parameter = parse_line("delta = 0.1  # x; float in (0, 1)")
@@ -69,24 +68,17 @@ def test_a_float_refuses_what_is_none_or_out_of_range(value):
 
 
 @pytest.mark.parametrize(
-    ("line", "text", "value"),
+    ("text", "value"),
     [
-        ("T = 1  # x; integer in [0, 9_000]", "5_000", 5000),
-        ("e = 1.0  # x; float in (0, inf]", "inf", math.inf),
-        ("e = [1.0]  # x; list of float in (0, 9)", "[0.5, 2]", [0.5, 2.0]),
-        ('m = "a"  # x; one of "a", "b"', "b", "b"),
-        ("f = True  # x; boolean", "false", False),
-        ('r = ""  # x; text', "7", "7"),
+        ("5_000", 5000),
+        ("1e-5", 1e-5),
+        ("[0.5, 2]", [0.5, 2]),
+        ("False", False),
+        ("x", "x"),
     ],
 )
-def test_values_from_the_command_line(line, text, value):
-    assert from_text(parse_line(line), text) == value
-
-
-@pytest.mark.parametrize("text", ["nan", "1e4", "x", "", "[1]", "__import__('os')", "-1"])
-def test_command_line_values_that_are_refused(text):
-    with pytest.raises(ValueError, match="T = "):
-        from_text(parse_line("T = 1  # x; integer in [0, 9_000]"), text)
+def test_values_from_the_command_line(text, value):
+    assert given(text) == value
 
 
 def test_a_cell_has_rules_that_its_defaults_obey():
@@ -124,14 +116,6 @@ def test_a_range_that_holds_nothing_is_refused(span):
     with pytest.raises(ValueError, match="is empty"):
         parse_line(f"x = 1  # one; integer in {span}")
     assert parse_line("x = 1  # one; integer in [1, 1]").default == 1
-
-
-@pytest.mark.parametrize("value", [True, 1.0, "1"])
-def test_a_choice_is_of_the_same_type(value):
-    parameter = parse_line("x = 1  # one; one of 1, 2")
-    assert check(parameter, 2) == 2
-    with pytest.raises(ValueError, match="x = "):
-        check(parameter, value)
 
 
 VALUES = {"T": 100, "K": 4, "eps": [0.5, 1.0], "mode": "a", "full": False}

@@ -296,7 +296,7 @@ def test_what_is_swapped_or_missing_is_refused():
             policies.jdp_linucb(*wrong)
 
 
-@pytest.mark.parametrize("door", ["arena", "judge"])
+@pytest.mark.parametrize("door", ["arena", "judge", "claims"])
 def test_a_door_without_its_extra_says_what_to_install(door):
     program = f"import sys; sys.modules['jinja2'] = None; import evidence.{door}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -1,6 +1,7 @@
 """The notebooks of the book, as `_toc.yml` lists them, and the parameters asked of
 each."""
 
+import ast
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,6 +139,14 @@ def overrides(chapter, values, where):
     return wanted
 
 
+def given(text):
+    """The value of a Python literal from the command line; any other text is a word."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
 def requests(root, chapters, scale, only, pairs):
     """What to execute: chapter name -> parameters that differ from the committed ones.
 
@@ -161,8 +170,8 @@ def requests(root, chapters, scale, only, pairs):
         for parameter, text in pairs:
             one_of(f"parameter of {name}", parameter, chapters[name].parameters)
             try:
-                values[parameter] = rules.from_text(
-                    chapters[name].parameters[parameter], text
+                values[parameter] = rules.check(
+                    chapters[name].parameters[parameter], given(text)
                 )
             except ValueError as error:
                 raise Refusal(f"{name}: {error}") from error

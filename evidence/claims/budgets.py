@@ -14,16 +14,21 @@ def at(name: str, epsilon: float) -> str:
 def lineup(make, epsilons, shared=()):
     """The policies `shared`, then those of make(epsilon) for every budget, renamed after
     it."""
-    return [*shared, *(p.renamed(at(p.name, e)) for e in epsilons for p in make(e))]
+    policies = list(shared)
+    for epsilon in epsilons:
+        policies += [p.renamed(at(p.name, epsilon)) for p in make(epsilon)]
+    return policies
 
 
 def table(cells, epsilons):
     """{name or "name | budget": text} as a table: a row per name, a column per budget."""
+    every = [f"{e:g}" for e in epsilons]
     rows = {}
     for label, text in cells.items():
         name, _, budget = label.partition(" | ")
-        for column in [budget] if budget else [f"{e:g}" for e in epsilons]:
-            rows.setdefault(name, {})[f"ε = {column}"] = text
+        columns = [budget] if budget else every
+        row = rows.setdefault(name, {})
+        row |= {f"ε = {column}": text for column in columns}
     return pd.DataFrame(rows).T
 
 
@@ -40,36 +45,31 @@ def finals(result, epsilons):
 def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95):
     """(baseline of least mean regret, interval of our final regret over its) at one
     budget."""
-    finals = {name: result.of(at(name, epsilon))[:, -1] for name in (ours, *baselines)}
+    finals = {}
+    for name in baselines:
+        finals[name] = result.of(at(name, epsilon))[:, -1]
     best = min(baselines, key=lambda name: finals[name].mean())
-    return best, ratio(finals[ours], finals[best], level)
+    own = result.of(at(ours, epsilon))[:, -1]
+    return best, ratio(own, finals[best], level)
 
 
 def panels(result, epsilons, shared, title: str):
     """(figure, data): regret over the rounds, a panel per budget; shared: names in every
-    panel.
-
-    Random play is left out of panels in which all others stay below half of its regret;
-    the title says where it would end.
-    """
+    panel, "Random" among them."""
     fig, axes = plots.panels(len(epsilons), sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
-        own = [name for name in result.names if name.endswith(f"| {epsilon:g}")]
-        shown = {name.split(" |")[0]: result.of(name) for name in [*shared, *own]}
-        ends = {name: y[:, -1].mean() for name, y in shown.items()}
-        random = ends.pop("Random", 0.0)
-        note = ""
-        if random > 2.0 * max(ends.values()):
-            del shown["Random"]
-            note = f" (Random ends at {random:,.0f}, off the scale)"
-        regret.against(
+        shown = {}
+        for name in result.names:
+            if name in shared or name.endswith(f"| {epsilon:g}"):
+                shown[name.split(" |")[0]] = result.of(name)
+        play = shown.pop("Random").mean(axis=0)
+        regret.over_rounds(
             result.rounds,
             shown,
+            play,
             ax=ax,
+            title=f"{title}, ε = {epsilon:g}",
             styles=plots.looks(shown),
-            title=f"{title}, ε = {epsilon:g}{note}",
-            xlim=(0, result.rounds[-1]),
-            **regret.OVER_ROUNDS,
         )
         ax.set_xlabel("")
     ax.set_xlabel("round")

@@ -53,8 +53,9 @@ def who_sees_what(model: str):
         colour = RECORD if i < EXACT[model] else QUIET
         _box(ax, i + 0.24, 0.41, 0.52, 0.36, fill=False, edgecolor=colour, linewidth=1.6)
         label = name.replace(" ", "\n")
-        ax.text(i + 0.5, 0.59, label, ha="center", va="center", fontsize=8.5)
-        ax.text(i + 0.5, 0.84, done, ha="center", va="bottom", fontsize=8, color=NOISE)
+        middle = i + 0.5
+        ax.text(middle, 0.59, label, ha="center", va="center", fontsize=8.5)
+        ax.text(middle, 0.84, done, ha="center", va="bottom", fontsize=8, color=NOISE)
     for i, words in enumerate(SENT[model]):
         arrow = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 1.2}
         ax.annotate("", (i + 1.2, 0.59), (i + 0.8, 0.59), arrowprops=arrow)
@@ -86,7 +87,9 @@ def prefix_tree(T: int, t: int, record: int):
             if start < record <= start + size:
                 edge = NOISE
             _box(ax, *place, fill=False, edgecolor=edge, linewidth=1.5)
-            words = f"{start + 1}" if size == 1 else f"{start + 1}-{start + size}"
+            words = f"{start + 1}"
+            if size > 1:
+                words = f"{start + 1}-{start + size}"
             middle = start + size / 2
             ax.text(middle, level + 0.41, words, ha="center", va="center", fontsize=8)
     words = (

@@ -32,7 +32,7 @@ class Page:
         self.room = room or chapter
         self._claims = {}
         self._started = time.perf_counter()
-        plots.use_style(chapter)
+        plots.use_style()
 
     def open(self, name: str, **words) -> Claim:
         """Begin the claim or finding of this name in the room's `claims.toml`.
@@ -100,8 +100,8 @@ class Page:
             display(data, raw=True, metadata=meta)
 
     def provenance(self, seed: int, **settings) -> None:
-        """Print seed, settings, time and versions, and say `seconds` and `summary` to the
-        prose."""
+        """Print seed, settings, time, versions and the line that runs the page again; say
+        `seconds` and `summary` to the prose."""
         seconds = f"{time.perf_counter() - self._started:.0f}"
         told = []
         for name, value in settings.items():
@@ -111,6 +111,8 @@ class Page:
         machine = platform.machine()
         print(f"seed {seed}; {', '.join(told)}; {seconds} s on {machine}")
         print(f"Python {platform.python_version()}, {used}")
+        again = f"papermill --engine readable {self.chapter}.ipynb out.ipynb"
+        print(f"run again: {again} -p seed {seed}")
         self.say(seconds=seconds)
         if claims := [r for r in self.records if not r.finding]:
             self.say(summary=f"{markup.tally(claims)} (of {len(claims)} claims).")

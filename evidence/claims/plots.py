@@ -1,7 +1,7 @@
 """Figures of the book: one look and one layout, alternative text, and the plotted data.
 
 A figure is a column of panels (`panels`) that is WIDTH wide, so that its text can be read
-on a phone; a wide page shows the same panels in rows.  Seaborn sets the style
+on a phone.  Seaborn sets the style
 and colours that the colour-blind tell apart; dashes and markers do so without colours.  A
 policy has one colour and dash in the whole book (`look`).  `show` displays a figure with
 its caption, and a link that downloads the plotted numbers as CSV.  "Figure 1" is always a
@@ -11,15 +11,12 @@ paper's.
 import base64
 import io
 import textwrap
-from itertools import count
 
-import numpy as np
 import pandas as pd
 import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
-from matplotlib.gridspec import GridSpec
-from matplotlib.ticker import AutoLocator, LogLocator, ScalarFormatter
+from matplotlib.ticker import AutoLocator, LogLocator
 
 from evidence.claims import markup
 
@@ -47,13 +44,10 @@ POLICIES = {
     "Residual FLIPHAT": 15,
 }
 MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
-_again = ""  # the command that runs a figure of the present chapter again
 
 
-def use_style(chapter: str = "") -> None:
-    """Set the style of all figures; `Page` calls it with its chapter."""
-    global _again
-    _again = f"python -m evidence.claims.rerun book/{chapter}.ipynb" if chapter else ""
+def use_style() -> None:
+    """Set the style of all figures; `Page` calls it."""
     own = {
         "axes.grid": True,
         "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES),
@@ -84,7 +78,9 @@ def look(which) -> dict[str, str]:
     A name that begins with one of `POLICIES` has its look.  Raises ValueError for any
     other.
     """
-    number = _number(which) if isinstance(which, str) else which
+    number = which
+    if isinstance(which, str):
+        number = _number(which)
     if number is None:
         raise ValueError(
             f"which must begin with one of {', '.join(POLICIES)}; got {which!r}"
@@ -96,7 +92,10 @@ def look(which) -> dict[str, str]:
 
 def _number(name):
     known = [policy for policy in POLICIES if name.startswith(policy)]
-    return POLICIES[max(known, key=len)] if known else None
+    if not known:
+        return None
+    longest = max(known, key=len)
+    return POLICIES[longest]
 
 
 def looks(names) -> dict[str, dict[str, str]]:
@@ -104,77 +103,48 @@ def looks(names) -> dict[str, dict[str, str]]:
     colour, and a second variant of a policy another dash.
     """
     known = {name: _number(name) for name in names}
+    colours = {n % len(COLOURS) for n in known.values() if n is not None}
+    spare = [i for i in range(len(COLOURS)) if i not in colours]
     found = {}
-    taken = {n % len(COLOURS) for n in known.values() if n is not None}
-    spare = [i for i in range(999) if i % len(COLOURS) not in taken] or range(999)
     for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
-        # one colour
-        own = spare if known[name] is None else count(known[name], len(COLOURS))
-        found[name] = next(number for number in own if number not in found.values())
+        number = known[name]
+        if number is None and spare:
+            number = spare.pop(0)
+        elif number is None:
+            number = 0
+        while number in found.values():
+            number += len(COLOURS)  # the same colour with another dash
+        found[name] = number
     return {name: look(found[name]) for name in known}
 
 
 def ticks(axis, values) -> None:
-    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic
-    scales.
-
-    Powers of ten where values reach a million, or fall below a thousandth.
-    """
-    power = ScalarFormatter(useMathText=True).format_data
-    far = max(values) >= 1e6 or min(values) < 1e-3
-    axis.set_ticks(list(values), [f"${power(v)}$" if far else f"{v:,g}" for v in values])
+    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only, as `markup.powers`
+    writes them: for logarithmic scales."""
+    labels = [markup.powers(f"{v:,g}") for v in values]
+    axis.set_ticks(list(values), labels)
     axis.set_ticks([], minor=True)
 
 
 def _round_ticks(axis) -> None:
-    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten where these are too
-    many."""
+    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten where it spans more
+    than a factor of 100."""
     low, high = axis.get_view_interval()
-    for steps in ((1, 2, 5), (1,)):
-        inside = [
-            v for k in range(-20, 20) for m in steps if low <= (v := m * 10.0**k) <= high
-        ]
-        if 2 <= len(inside) <= 5:
-            break
+    factors = (1, 2, 5)
+    if high > 100.0 * low:
+        factors = (1,)
+    axis.set_major_locator(LogLocator(subs=factors, numticks=6))
+    inside = [v for v in axis.get_major_locator()() if low <= v <= high]
     if len(inside) >= 2:
-        ticks(axis, inside[:: -(-len(inside) // 6)])
+        ticks(axis, inside)
 
 
 def label_ends(ax) -> None:
-    """Write every line's label at its right end, pushed apart where they would
-    overlap."""
-    unit = (ax.transScale + ax.transLimits).transform
+    """A legend that lists the lines as they end, from top to bottom; `show` puts it
+    beside the panel."""
     lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
-    height = 72 * ax.get_position().height * ax.figure.get_figheight()  # in points
-    labels = []
-    top = -np.inf
-    for line in sorted(lines, key=lambda line: unit(line.get_xydata()[-1])[1]):
-        text = _wrapped(line.get_label(), WORDS)
-        tall = (1.15 * text.count("\n") + 1.35) * 8.8 / height
-        centre = max(unit(line.get_xydata()[-1])[1], top + tall / 2)
-        top = centre + tall / 2
-        labels.append((line, text, centre))
-    ax.set_ylim(ax.get_ylim())
-    for line, text, centre in labels:
-        colour = line.get_color()
-        ax.annotate(
-            text,
-            line.get_xydata()[-1],
-            (1.05, centre - max(0.0, top - 1.0)),
-            textcoords="axes fraction",
-            va="center",
-            fontsize="small",
-            linespacing=1.0,
-            color=sns.set_hls_values(colour, l=0.25),
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour,
-                "lw": 0.6,
-                "relpos": (0, 0.5),
-                "shrinkA": 0,
-                "shrinkB": 0,
-            },
-        )
+    lines.sort(key=lambda line: line.get_ydata()[-1], reverse=True)
+    ax.legend(handles=lines)
 
 
 def _wrapped(text, width):
@@ -205,53 +175,25 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     broken into lines; legends stand beside their panels; logarithmic axes have round
     ticks.
     """
+    first = fig.axes[0].get_ylabel()
     for ax in fig.axes:
-        ax.set_ylabel(_wrapped(ax.get_ylabel() or fig.axes[0].get_ylabel(), 30))
+        ax.set_ylabel(_wrapped(ax.get_ylabel() or first, 30))
         ax.set_title(_wrapped(ax.get_title("left"), 50))
         if isinstance(ax.xaxis.get_major_locator(), AutoLocator):
             ax.locator_params("x", nbins=5)
         for axis in (ax.xaxis, ax.yaxis):
             if isinstance(axis.get_major_locator(), LogLocator):
                 _round_ticks(axis)
-        if legend := ax.get_legend():
+        legend = ax.get_legend()
+        if legend:
             for text in legend.get_texts():
                 text.set_text(_wrapped(markup.powers(text.get_text()), WORDS))
             sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)
-    tall = _picture(fig)
-    wide = _picture(fig) if _in_rows(fig) else None
-    csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    table = base64.b64encode(csv.encode()).decode()
-    return markup.site.figure(name, alt, tall, wide, caption, table, _again)
-
-
-def _picture(fig):
-    """(SVG as text in base64, width, height in pixels): the picture keeps its place while
-    it loads."""
     out = io.BytesIO()
     fig.savefig(out, format="svg", metadata={"Date": None})
-    width, height = 96 * fig.get_size_inches()
-    return base64.b64encode(out.getvalue()).decode(), width, height
-
-
-def _in_rows(fig) -> bool:
-    """Lay a column of panels out in rows of two or three, for wide pages; whether it was
-    a column."""
-    specs = [ax.get_subplotspec() for ax in fig.axes]
-    if None in specs or not specs:
-        return False
-    column = specs[0].get_gridspec()
-    apart = any(spec.get_gridspec() is not column for spec in specs)
-    if apart or column.nrows < 2 or column.ncols > 1:
-        return False
-    columns = 2 if column.nrows in (2, 4) else 3
-    rows = -(-column.nrows // columns)
-    grid = GridSpec(rows, columns, figure=fig)
-    shared = fig.axes[-1].get_xlabel()
-    for ax, spec in zip(fig.axes, specs, strict=True):
-        ax.set_subplotspec(grid[spec.num1 // columns, spec.num1 % columns])
-        ax.tick_params(labelbottom=True)
-        ax.set_xlabel(ax.get_xlabel() or shared)
-        ax.set_title(_wrapped(" ".join(ax.get_title("left").split()), 34))
-    height = fig.get_figheight() / column.nrows
-    fig.set_size_inches(0.85 * WIDTH * columns, height * rows)
-    return True
+    svg = base64.b64encode(out.getvalue()).decode()
+    width, height = 96 * fig.get_size_inches()  # in pixels: its place while it loads
+    frame = pd.DataFrame(data)
+    csv = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    table = base64.b64encode(csv.encode()).decode()
+    return markup.site.figure(name, alt, svg, width, height, caption, table)

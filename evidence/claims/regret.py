@@ -31,7 +31,7 @@ def against(
     height=2.7,
     **axes,
 ):
-    """(figure, axes) with a curve and band for every label, labelled at their ends.
+    """(figure, axes) with a curve and band for every label, and a legend.
 
     The mean of samples (n_reps, len(x)) with its 95 % confidence band.  (Seaborn's own
     lines would average logarithms on logarithmic axes.)  points: label -> rows (x, mean,
@@ -107,22 +107,21 @@ def picture(
     plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
 
 
-def figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
-    """Show the cumulative regret of a `simulate.Result` over its rounds; the data are the
-    means."""
+def figure(result, title: str, **words) -> None:
+    """Show the cumulative regret of a `simulate.Result` over its rounds.
+
+    words: name, alt and caption, as for `picture`.
+    """
     samples = {policy: result.of(policy) for policy in result.names}
-    fig, ax = plots.panels(1, height=2.7)
-    against(
+    picture(
         result.rounds,
         samples,
-        ax=ax[0],
         styles=plots.looks(samples),
         title=title,
         xlim=(0, result.rounds[-1]),
         **OVER_ROUNDS,
+        **words,
     )
-    data = moments(result.rounds, samples)
-    plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
 
 
 def finals(points, seeds) -> dict[str, np.ndarray]:
@@ -134,18 +133,17 @@ def finals(points, seeds) -> dict[str, np.ndarray]:
     return {n: np.stack([r.of(n)[:, -1] for r in runs], axis=1) for n in runs[0].names}
 
 
-def over_rounds(rounds, samples, play, *, ax, **how):
-    """(figure, axes) with a curve of cumulative regret for every label, and random play.
+def over_rounds(rounds, samples, play, *, ax, title: str, **how) -> None:
+    """Draw a curve of cumulative regret for every label, and random play.
 
-    play (len(rounds),) is a grey line, which leaves the picture 30 % above the first
-    curve's end; how: as for `against`.
+    play (len(rounds),) is a grey line, which leaves the picture 30 % above the highest
+    end of a curve; the title says where it ends.  how: as for `against`.
     """
-    top = 1.3 * next(iter(samples.values()))[:, -1].mean()
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
-    how = OVER_ROUNDS | {"xlim": (0, rounds[-1]), "ylim": (0, top)} | how
-    said = f"dashed: random, {play[-1]:.0f} at T"
-    how["title"] = f"{how['title']}; {said}" if "title" in how else said
-    return against(rounds, samples, ax=ax, **how)
+    title = f"{title}; dashed: random, {play[-1]:,.0f} at T"
+    against(rounds, samples, ax=ax, title=title, **OVER_ROUNDS, **how)
+    highest = max(y[:, -1].mean() for y in samples.values())
+    ax.set(xlim=(0, rounds[-1]), ylim=(0, 1.3 * highest))
 
 
 def ends(samples) -> str:

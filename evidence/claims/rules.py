@@ -3,11 +3,10 @@ against it.
 
 One parameter a line, `name = default  # purpose; KIND`, where KIND is one of
 
-    integer in [1, 1_000]        float in (0, inf)        one of "bernoulli", "gaussian"
-    boolean                      text                     list of KIND
+    integer in [1, 1_000]      float in (0, inf)      boolean      text      list of KIND
 
-Round brackets exclude a bound, square brackets include it, so infinity is allowed only by
-`inf]`.  Lists are not empty.  Blank lines and comments are ignored, but for
+Round brackets exclude a bound, square brackets include it.  Lists are not empty.  Blank
+lines and comments are ignored, but for
 
     # needs: T >= 2 * K
 
@@ -34,13 +33,12 @@ class Kind(NamedTuple):
     """What values a parameter may have."""
 
     text: str  # as written in the notebook, without "list of"
-    base: str  # integer, float, choice, boolean or text
+    base: str  # integer, float, boolean or text
     many: bool = False  # a list of these
     low: float = -math.inf
     high: float = math.inf
     # whether low and high are allowed themselves
     closed: tuple[bool, bool] = (False, False)
-    choices: tuple = ()
 
     def __str__(self):
         return f"list of {self.text}" if self.many else self.text
@@ -55,15 +53,6 @@ class Parameter(NamedTuple):
     kind: Kind
 
 
-def literal(source):
-    """The value of a Python literal; `float("inf")` counts as one.  Raises ValueError."""
-    text = re.sub(r"float\(['\"]inf['\"]\)", "1e999", source.strip())
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, TypeError, ValueError) as error:
-        raise ValueError(f"{source!r} is not a literal value") from error
-
-
 def parse_kind(text):
     """The Kind that `text` describes.  Raises ValueError if it describes none."""
     text = text.strip()
@@ -74,14 +63,9 @@ def parse_kind(text):
         return kind._replace(many=True)
     if text in ("boolean", "text"):
         return Kind(text, text)
-    if text.startswith("one of "):
-        choices = literal(f"({text.removeprefix('one of ')},)")
-        return Kind(text, "choice", choices=choices)
     match = RANGE.fullmatch(text)
     if not match:
-        raise ValueError(
-            f"{text!r} is no KIND: integer or float in RANGE, one of, boolean, text"
-        )
+        raise ValueError(f"{text!r} is no KIND: integer or float in RANGE, boolean, text")
     base, left, low, high, right = match.groups()
     low = float(low)
     high = float(high)
@@ -110,7 +94,10 @@ def parse_line(line):
     purpose = purpose.strip()
     if not purpose:
         raise ValueError("its comment is not `purpose; KIND`")
-    default = literal(ast.unparse(value))
+    try:
+        default = ast.literal_eval(value)
+    except ValueError as error:
+        raise ValueError(f"{ast.unparse(value)} is not a literal value") from error
     return Parameter(name, default, purpose, parse_kind(kind))
 
 
@@ -147,10 +134,7 @@ def _scalar(kind, value):
     """`value` as one item of `kind`.  Raises ValueError if it is not."""
     if kind.base == "float" and type(value) is int:
         value = float(value)
-    if kind.base == "choice":
-        fits = any(type(value) is type(c) and value == c for c in kind.choices)
-    else:
-        fits = type(value) is TYPES[kind.base]
+    fits = type(value) is TYPES[kind.base]
     if fits and kind.base in ("integer", "float"):
         above = value >= kind.low if kind.closed[0] else value > kind.low
         below = value <= kind.high if kind.closed[1] else value < kind.high
@@ -175,21 +159,6 @@ def check(parameter, value):
         return [_scalar(kind, item) for item in value]
     except ValueError:
         raise ValueError(f"{parameter.name} = {value!r} is not: {kind}") from None
-
-
-def from_text(parameter, text):
-    """The value that `text` from the command line means for this parameter.
-
-    Raises ValueError if it means none; quotes around words may be left out.
-    """
-    words = {"inf": math.inf, "nan": math.nan, "true": True, "false": False}
-    if parameter.kind.base == "text" and not parameter.kind.many:
-        return text
-    try:
-        value = words[text.lower()] if text.lower() in words else literal(text)
-    except ValueError:
-        value = text
-    return check(parameter, value)
 
 
 def names(rule) -> set[str]:

@@ -21,7 +21,6 @@ from evidence.claims.published import paper
 from evidence.claims.tables import Shown, numbers
 
 NOTHING = "No chapter has been executed: run `make book`."
-UNMEASURED = "No record was tested at this scale."
 PAPERS = {  # the room of a paper in `companion`: its short name
     "online_linucb": "OnlineLinUCB",
     "fliphat": "FLIPHAT",
@@ -31,8 +30,7 @@ PAPERS = {  # the room of a paper in `companion`: its short name
 }
 OTHERS = "Other pages"
 EVIDENCE = "_rows"  # ends the names of evidence pages
-LEVEL = 0.95  # of the intervals on the pages
-# a verdict that would be another one if one interval lay half its width higher or lower
+SENTENCES = ["Place", "Sentence", "Verdict", "Remark"]
 HANGING = ["record", "verdict", "row", "interval", "rule", "outcome", "if it is moved"]
 
 
@@ -42,9 +40,7 @@ class Multiplicity(NamedTuple):
     records: int
     resting: int  # records with a row that rests on a 95 % interval
     intervals: int  # such rows
-    # of these, how many miss their number on average, if each has its level
-    missing: float
-    hanging: pd.DataFrame  # a row for every row of `hangs`
+    hanging: pd.DataFrame  # a row for every interval that a verdict hangs on
 
 
 class Scoreboard:
@@ -94,21 +90,31 @@ class Scoreboard:
             if c.verdict != UNTESTED:
                 told = {"verdict": c.verdict, "bound": c.bound, "rows": c.evidence}
                 tested[f"{c.chapter}/{c.id}"] = told
-        if not tested:
-            return Shown(f"<p>{UNMEASURED}</p>", UNMEASURED)
         found = multiplicity(tested)
         text = (
             f"{found.resting} of the {found.records} records rest on intervals of 95 %, "
-            f"{found.intervals} in all. About {found.missing:.0f} of these intervals "
-            f"miss their number by chance. {found.hanging.record.nunique()} verdicts "
-            "hang on one interval."
+            f"{found.intervals} in all. About {found.intervals / 20:.0f} of these "
+            f"intervals miss their number by chance. {found.hanging.record.nunique()} "
+            "verdicts hang on one interval."
         )
         table = numbers(found.hanging, fold="The verdicts that hang on one interval")
         return Shown(f"<p>{text}</p>{table._repr_html_()}", f"{text}\n{table!r}")
 
     def every_sentence(self) -> Shown:
         """All sentences of the papers with their verdicts, or why they have none."""
-        return Shown(sentences(self.claims), "See the page.")
+        shown = ""
+        for room, name in PAPERS.items():
+            told = paper(room)
+            own = {r.id: r for r in self.claims if r.chapter in told["chapters"]}
+            rows = [
+                [s["place"], s["says"], markup.site.judged(s, own), s.get("why", "")]
+                for s in told["sentences"]
+            ]
+            table = markup.table(told["paper"], SENTENCES, rows)
+            judged = sum("claims" in s for s in told["sentences"])
+            summary = f"{name}: {len(rows)} sentences, {judged} judged"
+            shown += markup.folded(summary, table)
+        return Shown(shown, "See the page.")
 
     def by_paper(self) -> Shown:
         """The claims of every paper, main results first, linked to places, below the
@@ -140,44 +146,40 @@ def multiplicity(records) -> Multiplicity:
     bound, rows}.
 
     An interval counts if both its ends are finite; the bounds of audits have other levels
-    and do not.  The rows of a record may share runs, and some intervals hold jointly: the
-    mean number of those that miss does not depend on the first, and is smaller for the
-    second.
+    and do not.  One in twenty misses its number on average.  The rows of a record may
+    share runs, and some intervals hold jointly: the mean number of those that miss does
+    not depend on the first, and is smaller for the second.
     """
     counts = []
     hanging = []
     for name, record in records.items():
         counts.append(sum(rests_on_chance(row) for row in record["rows"]))
-        hanging += hangs(name, record)
+        # what a proof, exact arithmetic or an audit has refuted hangs on no interval
+        if record["verdict"] != "wrong as printed":
+            hanging += hangs(name, record)
     return Multiplicity(
         records=len(records),
         resting=sum(count > 0 for count in counts),
         intervals=sum(counts),
-        missing=(1.0 - LEVEL) * sum(counts),
         hanging=pd.DataFrame(hanging, columns=HANGING),
     )
 
 
 def hangs(name, record) -> list:
-    """[HANGING] of every row of a record, and every move, that turns its verdict.
-
-    What a proof, exact arithmetic or an audit has refuted hangs on no interval.
-    """
-    verdict = record["verdict"]
-    if verdict == "wrong as printed":
-        return []
-    found = []
+    """[HANGING] of every row of a record, and every move of its interval by half its
+    width, that turns the verdict."""
+    bound = record["bound"]
     outcomes = [row["outcome"] for row in record["rows"]]
+    found = []
     for i, row in enumerate(record["rows"]):
+        if not rests_on_chance(row):
+            continue
+        told = [name, record["verdict"], row["setting"] or "all"]
+        told += ["{:.3g} to {:.3g}".format(*row["interval"]), row["rule"], outcomes[i]]
         for moved in moved_outcomes(row):
             others = [*outcomes[:i], moved, *outcomes[i + 1 :]]
-            if grade(others, record["bound"]) != grade(outcomes, record["bound"]):
-                interval = "{:.3g} to {:.3g}".format(*row["interval"])
-                setting = row["setting"] or "all"
-                outcome = row["outcome"]
-                found.append(
-                    [name, verdict, setting, interval, row["rule"], outcome, moved]
-                )
+            if grade(others, bound) != grade(outcomes, bound):
+                found.append([*told, moved])
     return found
 
 
@@ -187,26 +189,16 @@ def rests_on_chance(row) -> bool:
     return bool(row["interval"]) and None not in row["interval"] and not audited
 
 
-def limits_of(row) -> tuple:
-    """The limits (low, high) of a row's rule, infinite where it has none."""
-    low, high = row["limits"]
-    return -math.inf if low is None else low, math.inf if high is None else high
-
-
 def moved_outcomes(row) -> list:
-    """The other outcomes of a row if its interval lay half its width lower, or higher;
-    none for a row without one."""
-    if not rests_on_chance(row):
-        return []
+    """The outcomes of a row if its interval lay half its width lower, or higher."""
+    least, most = row["limits"]
+    least = -math.inf if least is None else least
+    most = math.inf if most is None else most
     low, high = row["interval"]
     half = (high - low) / 2.0
-    found = []
-    for shift in (-half, half):
-        middle = (low + high) / 2.0 + shift
-        moved = outcome(Interval(middle, low + shift, high + shift), *limits_of(row))
-        if moved != row["outcome"] and moved not in found:
-            found.append(moved)
-    return found
+    lower = Interval(low, low - half, high - half)
+    higher = Interval(high, low + half, high + half)
+    return sorted({outcome(lower, least, most), outcome(higher, least, most)})
 
 
 def grade(outcomes, bound: bool) -> str:
@@ -217,22 +209,3 @@ def grade(outcomes, bound: bool) -> str:
     if "fails" in outcomes and not bound:
         return "fails"
     return "holds" if set(outcomes) == {"holds"} else "open"
-
-
-def sentences(records) -> str:
-    """A folded table of all sentences of every paper; records: the `Claim`s of a
-    build."""
-    shown = ""
-    for room in PAPERS:
-        told = paper(room)
-        own = {r.id: r for r in records if r.chapter in told["chapters"]}
-        rows = [
-            [s["place"], s["says"], markup.site.judged(s, own), s.get("why", "")]
-            for s in told["sentences"]
-        ]
-        head = ["Place", "Sentence", "Verdict", "Remark"]
-        table = markup.table(told["paper"], head, rows)
-        judged = sum("claims" in s for s in told["sentences"])
-        summary = f"{PAPERS[room]}: {len(rows)} sentences, {judged} judged"
-        shown += markup.folded(summary, table)
-    return shown

@@ -77,25 +77,25 @@ def mean(samples: np.ndarray) -> str:
     return f"{mean_interval(samples):.0f}"
 
 
-def beside(rows):
-    """Published means beside ours; rows: setting, published mean, its s.e., our samples.
+def joined(groups):
+    """Published means beside ours, as a frame: a row for every row of the groups.
 
-    z is the difference in joint standard errors.
+    groups: lists of rows (setting, published mean, its standard error, our samples); z is
+    the difference in joint standard errors.
     """
     table = []
-    for setting, mean, se, samples in rows:
-        ours = mean_interval(samples)
-        z = (ours.value - mean) / np.hypot(
-            se,
-            np.std(samples, ddof=1) / np.sqrt(len(samples)),
-        )
-        table.append([setting, mean, se, ours.value, ours.low, ours.high, z])
+    for rows in groups:
+        for setting, mean, se, samples in rows:
+            ours = mean_interval(samples)
+            own = np.std(samples, ddof=1) / np.sqrt(len(samples))
+            z = (ours.value - mean) / np.hypot(se, own)
+            table.append([setting, mean, se, ours.value, ours.low, ours.high, z])
     columns = ["setting", "paper", "paper's s.e.", "ours", "95 % from", "to", "z"]
     return pd.DataFrame(table, columns=columns)
 
 
 def compared(table) -> Shown:
-    """The table that `beside` made, folded, or why there is none."""
+    """The table that `joined` made, folded, or why there is none."""
     if table.empty:
         text = (
             "These are not the parameters of the published numbers: nothing to compare."
@@ -104,15 +104,10 @@ def compared(table) -> Shown:
     return numbers(table, formats=dict.fromkeys(table, ".1f"), fold="All settings")
 
 
-def joined(groups):
-    """`beside` for groups of rows."""
-    return beside([row for rows in groups for row in rows])
-
-
 def share(groups) -> Interval:
     """Mean over all rows of ours / published, with its joint 95 % interval.
 
-    groups: lists of rows as for `beside`; rows of one group come from the same runs, so
+    groups: lists of rows as for `joined`; rows of one group come from the same runs, so
     that their errors add up; groups are independent.
     """
     means = []
@@ -209,34 +204,25 @@ def _wildest(groups):
     return joined(groups)["z"].abs().max()
 
 
-def without_errors(claim, rows):
-    """Judge published means of ten runs without errors; rows: (setting, published mean,
-    our samples, (name of another row, its samples)).
+def without_errors(claim, setting, mean: float, samples, control) -> str:
+    """Judge a published mean of ten runs without an error; the outcome of the row.
 
-    Measured is the ratio of the means, with the 95 % interval of two means of ten runs
-    with our spread; it has to lie within a tenth of 1, and that of the other row must
-    not.  Returns the rows of a table.
+    Measured is the ratio of our mean over it, with the 95 % interval of two means of ten
+    runs with our spread; it has to lie within a tenth of 1, and that of control, (words,
+    other samples), must not.
     """
-    table = []
-    for setting, mean, samples, (other, theirs) in rows:
-        over = _over(samples, mean, 10)
-        control = other, _over(theirs, mean, 10)
-        of = "ours over the printed mean"
-        outcome = claim.row(setting, over, of=of, low=0.9, high=1.1, control=control)
-        ours = float(np.mean(samples))
-        table.append(
-            {
-                "setting": setting,
-                "paper": mean,
-                "ours": ours,
-                "ratio": over,
-                "agrees": outcome,
-            }
-        )
-    return table
+    other, theirs = control
+    return claim.row(
+        setting,
+        _over(samples, mean),
+        of="ours over the printed mean",
+        low=0.9,
+        high=1.1,
+        control=(other, _over(theirs, mean)),
+    )
 
 
-def _over(samples, mean, runs):
+def _over(samples, mean):
     value = np.mean(samples)
-    half = -ndtri(0.025) * np.std(samples, ddof=1) * np.sqrt(2 / runs)
+    half = -ndtri(0.025) * np.std(samples, ddof=1) * np.sqrt(2 / 10)
     return Interval(value / mean, (value - half) / mean, (value + half) / mean)

@@ -63,7 +63,9 @@ def test_a_table_links_verdicts_and_says_what_is_not_judged(monkeypatch):
     monkeypatch.setattr(scoreboard, "PAPERS", {"lplr": "P"})
     claims = Page("x")
     claims.claim("one", "theorem", "s", "Lemma 1").exact("", 1.0, of="n", high=2.0)
-    page = scoreboard.sentences(claims.records)
+    board = scoreboard.Scoreboard()
+    board.claims = claims.records
+    page = board.every_sentence()._repr_html_()
     for said in (
         'href="x.html#claim-one"',
         "two: not built",

@@ -1,1 +1,0 @@
-"""What shows results stands in another package: `evidence.claims`."""
