@@ -274,11 +274,6 @@ class Run(NamedTuple):
     arms: list  # [(arm of the user who is served, *arms of the others who ask)]
     public: list  # `Field`s that others see, of every round
     changed: list  # arrays that recorded kernels changed
-    before: Any = None  # the `Run` up to a round, from the state that it had there
-
-
-class Wish(int):
-    """The row in which a user's context stands alone, so that advice may vary."""
 
 
 class Played(int):
@@ -291,17 +286,11 @@ def has_contexts(policy) -> bool:
 
 
 def offered(policy, record) -> np.ndarray:
-    """(K, d) contexts of the user with this record: hers stands in all rows; where the
-    record names a `Wish`, in that row alone, and its opposite in all others."""
+    """(K, d) contexts of the user with this record: hers stands in all rows."""
     d = getattr(policy.params, "d", 1)
     K = getattr(policy.params, "K", 3)
-    if record is None:
-        return np.zeros((K, d))
-    arm, x, _ = record
-    X = np.tile(np.array(x, dtype=float), (K, 1))
-    if isinstance(arm, Wish):
-        X[np.arange(K) != arm % K] *= -1.0
-    return X
+    x = np.zeros(d) if record is None else np.array(record[1], dtype=float)
+    return np.tile(x, (K, 1))
 
 
 def follows(case) -> bool:
@@ -361,7 +350,7 @@ class Recorder:
     def __init__(self, case, guesses: bool = True):
         self.case = case
         self.guesses = guesses  # whether an undeclared law is read off the draws
-        self.guessed = set()  # names of kernels whose law was not declared
+        self.is_declared = True  # the law of every kernel that was called
         self.laws = {}
         self.drawn = {}
         recorders = {}
@@ -370,46 +359,26 @@ class Recorder:
         self.copies = Interpreter(recorders)
         self.policy = self.copies(case.policy)
 
-    def play(
-        self, records, *, script: Run | None = None, seed: int = 0, mark: int = 0
-    ) -> Run:
+    def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
         """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the
         script.
 
-        mark: a round before which a later run has the same records as its script; it
-        begins there, in the state that the script's run had.
         Every round, advice and update get streams of their own, so that runs with
         different records share all draws that no recorded kernel makes.
         """
         policy = self.policy
         private = self.case.private_fields
         s = begin(self.case, np.random.default_rng(seed), policy)
-        start = 0
         run = Run(state=s, calls=[], arms=[], public=[], changed=[])
-        if script is not None and script.before is not None:
-            before = script.before
-            start = len(before.arms)
-            s = copied(before.state)
-            run.calls.extend(before.calls)
-            run.arms.extend(before.arms)
-            run.public.extend(before.public)
         self.script = script
         self.run = run
         self.round = 0
         if isinstance(policy, Optimiser):
             self._learn(s, records, seed)
             records = ()
-        for t in range(start, len(records)):
-            if t == mark and script is None:
-                before = run._replace(
-                    state=copied(s),
-                    calls=list(run.calls),
-                    arms=list(run.arms),
-                    public=list(run.public),
-                )
-                run = run._replace(before=before)
+        for t, record in enumerate(records):
             self.round = t
-            self._play_round(s, records[t], seed)
+            self._play_round(s, record, seed)
             run.public.extend(public(s, private))
         run.public.extend(public(s, private))
         return run
@@ -522,7 +491,7 @@ class Recorder:
             declared = [part.law for part in self._released(kernel, read, args, noting)]
             self.laws[kernel] = declared[0]
             if None in declared:
-                self.guessed.add(uncompiled(kernel).__name__)
+                self.is_declared = False
                 methods = {name for name, _, _ in noting.method_calls}
                 self.laws[kernel] = law_of(methods) if self.guesses else "unknown"
         law = self.laws[kernel]
@@ -615,14 +584,14 @@ def replayed(calls, first, held, rng):
     return numbers
 
 
-def joint_noise(case, run: Run, law: str, n: int, seed: int, calls=None) -> np.ndarray:
-    """(n, m) draws of the noise of these calls of a run together (None: of all calls), of
-    all numbers of this law, without their mean, in the order in which they were made.
+def joint_noise(case, run: Run, law: str, n: int, seed: int, calls) -> np.ndarray:
+    """(n, m) draws of the noise of these calls of a run together, of all numbers of this
+    law, without their mean, in the order in which they were made.
 
     An optimiser draws noise before the first record, too.  Noise of earlier calls that
     the State holds stays as it was.
     """
-    chosen = run.calls if calls is None else [run.calls[i] for i in calls]
+    chosen = [run.calls[i] for i in calls]
     first = contents_before(chosen)
     held = [contents_held(call, run.changed) for call in chosen]
     rng = np.random.default_rng(seed)

@@ -17,10 +17,8 @@ import numpy as np
 from companion.accounting.privacy import (
     ADD_OR_REMOVE,
     RELATIONS,
-    REPLACE_RECORD,
     REPLACE_REWARD,
 )
-from companion.contract import one_context
 from companion.core import Universe
 from evidence.measure.record import (
     Leak,
@@ -28,7 +26,6 @@ from evidence.measure.record import (
     Played,
     Recorder,
     Run,
-    Wish,
     fresh_rows,
     has_contexts,
     same,
@@ -82,6 +79,14 @@ def filler(case) -> list[tuple[int, np.ndarray, float]]:
     d = dimension(case.policy)
     rows = rng.uniform(-0.5, 0.5, (case.rounds, d + 1))
     return [(0, row[:d], row[d]) for row in rows]
+
+
+def filler_at(case, position) -> list[tuple[int, np.ndarray, float]]:
+    """The same, with the public context of this position in its round."""
+    records = filler(case)
+    if position.context is not None:
+        records[position.at] = (0, position.context, 1.0)
+    return records
 
 
 def positions(case) -> list[Position]:
@@ -174,11 +179,6 @@ def candidates(case, context=None, more=()) -> Candidates:
         groups = [with_rewards([context], np.unique(rows[:, d])) for rows in groups]
     outside = np.repeat([0, 1, 2], [len(rows) for rows in groups])
     records = [(i % 2, row[:d], row[d]) for i, row in enumerate(np.vstack(groups))]
-    has_choice = has_contexts(case.policy) and not one_context(case.policy)
-    if case.assumes_compliance and has_choice and relation == REPLACE_RECORD:
-        wishes = [(Wish(arm), x, r) for arm, x, r in records if r == 1.0]
-        records += wishes
-        outside = np.append(outside, np.zeros(len(wishes), int))
     if relation == ADD_OR_REMOVE:
         none = len(records)
         pairs = np.array([(i, none) for i in range(none)])
@@ -271,10 +271,8 @@ def see(case, position, seed: int = 1, tries: int = 0, guesses: bool = True) -> 
     """
     at = position.at
     recorder = Recorder(case, guesses)
-    fixed = filler(case)
-    if position.context is not None:
-        fixed[at] = (0, position.context, 1.0)
-    base = recorder.play(fixed, seed=seed, mark=at)
+    fixed = filler_at(case, position)
+    base = recorder.play(fixed, seed=seed)
 
     def follow(record):
         run = recorder.play(replaced(fixed, at, record), seed=seed, script=base)
@@ -413,9 +411,7 @@ def farthest(case, position):
     seen = see(case, position, guesses=False)
     found = seen.candidates
     size = np.where((found.outside[found.pairs] < 2).all(axis=1), seen.distances(), -1.0)
-    fixed = filler(case)
-    if position.context is not None:
-        fixed[position.at] = (0, position.context, 1.0)
+    fixed = filler_at(case, position)
     one, other = found.pairs[size.argmax()]
     return (
         replaced(fixed, position.at, found.records[one]),

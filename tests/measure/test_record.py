@@ -16,14 +16,12 @@ from evidence.measure.record import (
     Leak,
     NotMeasured,
     Recorder,
-    Wish,
     arrays,
     begin,
     centred,
     copied,
     law_of,
     need_fields,
-    offered,
 )
 from evidence.measure.replay import filler, positions, see
 
@@ -117,33 +115,3 @@ def test_a_private_field_that_is_none_is_refused_by_name():
     need_fields(state, case.private_fields)
     with pytest.raises(ValueError, match=r"State.* got 'exakt'"):
         need_fields(state, ("exakt",))
-
-
-def test_a_run_that_begins_at_a_mark_is_the_whole_run():
-    case = case_of("jdp_linucb", 0)
-    rows = filler(case)
-    last = len(rows) - 1
-    other = [*rows[:last], (0, -rows[last][1], 1.0)]
-    whole, short = (
-        Recorder(case).play(other, script=Recorder(case).play(rows, mark=mark))
-        for mark in (0, last)
-    )
-    assert len(whole.calls) == len(short.calls)
-    for one, two in zip(whole.calls, short.calls, strict=True):
-        for (_, a), (_, b) in zip(one.clean, two.clean, strict=True):
-            assert same_bits(a, b)
-    assert whole.arms == short.arms
-    assert all(map(same, whole.public, short.public))
-
-
-class Arms(NamedTuple):
-    K: int
-    d: int = 2
-
-
-def test_contexts_choose_the_arm_where_a_record_wishes_for_it():
-    class Policy(NamedTuple):
-        params: Arms
-
-    X = offered(Policy(Arms(3)), (Wish(1), np.array([1.0, 2.0]), 1.0))
-    assert X.tolist() == [[-1.0, -2.0], [1.0, 2.0], [-1.0, -2.0]]

@@ -34,10 +34,8 @@ def test_near_records_lie_in_the_universe_and_far_ones_as_far_outside_as_they_sa
 
 def related(relation):
     case = known("ldp_linucb").measured()[0]
-    policy = case.policy._replace(
-        guarantee=case.policy.guarantee._replace(neighbours=relation)
-    )
-    return case._replace(policy=policy)
+    promise = case.policy.guarantee._replace(neighbours=relation)
+    return case._replace(policy=case.policy._replace(guarantee=promise))
 
 
 def test_pairs_follow_the_relation():
@@ -47,10 +45,11 @@ def test_pairs_follow_the_relation():
     assert set(found.pairs[:, 1]) == {none}
     assert len(found.outside) == len(found.records)
     x = np.array([1.0, 0.0])
-    found = candidates(related(REPLACE_REWARD), x)
+    case = related(REPLACE_REWARD)
+    found = candidates(case, x)
     assert all(np.array_equal(context, x) for _, context, _ in found.records)
     assert len({r for _, _, r in found.records}) == len(found.records) > 3
-    case = related(REPLACE_REWARD)  # in a cube the longest contexts are corners
+    # in a cube the longest contexts are corners
     cube = case._replace(policy=case.policy._replace(universe=Universe(norm=np.inf)))
     assert max(np.abs(one.context).sum() for one in positions(cube)) == 2.0
     with pytest.raises(NotMeasured, match="neighbours must be one of"):
@@ -61,12 +60,14 @@ def test_pairs_follow_the_relation():
 def seen():
     """Two calls, the first with parts of two laws; the record moves the second alone."""
     moved = np.array([[1.0], [2.0], [3.0]])
+    first = np.full((3, 2), 5.0)
+    second = np.full((3, 1), 6.0)
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
     return Seen(
         base=None,
         parts=[
-            Shown(call=0, part=0, law="a", numbers=np.full((3, 2), 5.0)),
-            Shown(call=0, part=1, law="b", numbers=np.full((3, 1), 6.0)),
+            Shown(call=0, part=0, law="a", numbers=first),
+            Shown(call=0, part=1, law="b", numbers=second),
             Shown(call=1, part=0, law="a", numbers=moved),
         ],
         candidates=Candidates([], np.arange(3), pairs),
