@@ -23,7 +23,6 @@ def main(arguments=None) -> int:
         action="store_true",
         help="a short look: half a minute, five minutes at most (else thirty)",
     )
-    known.add_argument("--trials", type=int, help="runs of each input in an attack")
     known.add_argument("--out", help="reports go to OUT.json and OUT.txt")
     options = known.parse_args(arguments)
     policy = options.policy
@@ -35,7 +34,7 @@ def main(arguments=None) -> int:
                 file.write(TEMPLATE.read_text("utf8"))
             print(f"{policy} is a working policy: python -m evidence.judge {policy}")
             return 0
-        report = judge(policy, quick=options.quick, trials=options.trials)
+        report = judge(policy, quick=options.quick)
         report.save(f"{out}.json")
         report.save(f"{out}.txt")
     except (ValueError, OSError) as error:

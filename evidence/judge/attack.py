@@ -71,7 +71,7 @@ def row(g, one, n: int, seed: int, note: str):
         "outcome": "refuted" if least > epsilon else "not refuted",
         "found": f"epsilon is at least {at_least(least)}, {epsilon:.3g} is promised"
         f"{steps} ({found.trials} counted runs could show at most {largest:.3g}; "
-        "--trials sets how many)",
+        "judge(trials=...) sets how many)",
         "epsilon": least,
         "played": note,
     }

@@ -215,7 +215,7 @@ def test_an_attack_says_what_its_runs_could_show(whole, monkeypatch):
     monkeypatch.setattr(attack, "ROUNDS", {True: 6})
     said = attack.general(whole, True, 40, 1)["found"]
     assert "20 counted runs could show at most 0.7" in said
-    assert "--trials" in said
+    assert "judge(trials=...)" in said
 
 
 # --- the child process
