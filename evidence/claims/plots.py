@@ -1,7 +1,7 @@
 """Figures of the book: one look and one layout, alternative text, and the plotted data.
 
 A figure is a column of panels (`panels`) that is WIDTH wide, so that its text can be read
-on a phone.  Seaborn sets the style
+on a phone; a wide page shows the same panels in rows.  Seaborn sets the style
 and colours that the colour-blind tell apart; dashes and markers do so without colours.  A
 policy has one colour and dash in the whole book (`look`).  `show` displays a figure with
 its caption, and a link that downloads the plotted numbers as CSV.  "Figure 1" is always a
@@ -12,10 +12,12 @@ import base64
 import io
 import textwrap
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
+from matplotlib.gridspec import GridSpec
 from matplotlib.ticker import AutoLocator, LogLocator
 
 from evidence.claims import markup
@@ -140,11 +142,40 @@ def _round_ticks(axis) -> None:
 
 
 def label_ends(ax) -> None:
-    """A legend that lists the lines as they end, from top to bottom; `show` puts it
-    beside the panel."""
+    """Write every line's label at its right end, pushed apart where they would
+    overlap."""
+    unit = (ax.transScale + ax.transLimits).transform
     lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
-    lines.sort(key=lambda line: line.get_ydata()[-1], reverse=True)
-    ax.legend(handles=lines)
+    height = 72 * ax.get_position().height * ax.figure.get_figheight()  # in points
+    labels = []
+    top = -np.inf
+    for line in sorted(lines, key=lambda line: unit(line.get_xydata()[-1])[1]):
+        text = _wrapped(line.get_label(), WORDS)
+        tall = (1.15 * text.count("\n") + 1.35) * 8.8 / height
+        centre = max(unit(line.get_xydata()[-1])[1], top + tall / 2)
+        top = centre + tall / 2
+        labels.append((line, text, centre))
+    ax.set_ylim(ax.get_ylim())
+    for line, text, centre in labels:
+        colour = line.get_color()
+        ax.annotate(
+            text,
+            line.get_xydata()[-1],
+            (1.05, centre - max(0.0, top - 1.0)),
+            textcoords="axes fraction",
+            va="center",
+            fontsize="small",
+            linespacing=1.0,
+            color=sns.set_hls_values(colour, l=0.25),
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "lw": 0.6,
+                "relpos": (0, 0.5),
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
+        )
 
 
 def _wrapped(text, width):
@@ -189,11 +220,42 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
             for text in legend.get_texts():
                 text.set_text(_wrapped(markup.powers(text.get_text()), WORDS))
             sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)
-    out = io.BytesIO()
-    fig.savefig(out, format="svg", metadata={"Date": None})
-    svg = base64.b64encode(out.getvalue()).decode()
-    width, height = 96 * fig.get_size_inches()  # in pixels: its place while it loads
+    tall = _picture(fig)
+    wide = _picture(fig) if _in_rows(fig) else None
     frame = pd.DataFrame(data)
     csv = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     table = base64.b64encode(csv.encode()).decode()
-    return markup.site.figure(name, alt, svg, width, height, caption, table)
+    return markup.site.figure(name, alt, tall, wide, caption, table)
+
+
+def _picture(fig):
+    """(SVG as text in base64, width, height in pixels): the picture keeps its place while
+    it loads."""
+    out = io.BytesIO()
+    fig.savefig(out, format="svg", metadata={"Date": None})
+    width, height = 96 * fig.get_size_inches()
+    return base64.b64encode(out.getvalue()).decode(), width, height
+
+
+def _in_rows(fig) -> bool:
+    """Lay a column of panels out in rows of two or three, for wide pages; whether it was
+    a column."""
+    specs = [ax.get_subplotspec() for ax in fig.axes]
+    if None in specs or not specs:
+        return False
+    column = specs[0].get_gridspec()
+    apart = any(spec.get_gridspec() is not column for spec in specs)
+    if apart or column.nrows < 2 or column.ncols > 1:
+        return False
+    columns = 2 if column.nrows in (2, 4) else 3
+    rows = -(-column.nrows // columns)
+    grid = GridSpec(rows, columns, figure=fig)
+    shared = fig.axes[-1].get_xlabel()
+    for ax, spec in zip(fig.axes, specs, strict=True):
+        ax.set_subplotspec(grid[spec.num1 // columns, spec.num1 % columns])
+        ax.tick_params(labelbottom=True)
+        ax.set_xlabel(ax.get_xlabel() or shared)
+        ax.set_title(_wrapped(" ".join(ax.get_title("left").split()), 34))
+    height = fig.get_figheight() / column.nrows
+    fig.set_size_inches(0.85 * WIDTH * columns, height * rows)
+    return True

@@ -31,7 +31,7 @@ def against(
     height=2.7,
     **axes,
 ):
-    """(figure, axes) with a curve and band for every label, and a legend.
+    """(figure, axes) with a curve and band for every label, labelled at their ends.
 
     The mean of samples (n_reps, len(x)) with its 95 % confidence band.  (Seaborn's own
     lines would average logarithms on logarithmic axes.)  points: label -> rows (x, mean,

@@ -55,6 +55,20 @@ def test_a_figure_is_the_same_bytes_described_with_its_data_and_asks_for_nothing
     assert not re.search(r'(href|src)="https?:', svg)
 
 
+def test_panels_stand_in_rows_where_the_page_is_wide():
+    """Two or four panels in rows of two, three in a row; one panel has one picture."""
+    sizes = {}
+    for n in (1, 2, 3, 4):
+        fig, _ = plots.panels(n, height=2.0, sharex=True)
+        page = plots.figure_html(fig, **TEXT)
+        assert page.count("data:image/svg+xml") == (1 if n == 1 else 2)
+        sizes[n] = re.findall(r'width="(\d+)" height="(\d+)"', page)
+    assert sizes[1] == [("422", "192")]
+    assert sizes[2] == [("718", "192"), ("422", "384")]
+    assert sizes[3] == [("1077", "192"), ("422", "576")]
+    assert sizes[4] == [("718", "384"), ("422", "768")]
+
+
 @pytest.mark.parametrize("missing", ["alt", "caption", "name"])
 def test_a_figure_without_words_is_refused(missing):
     with pytest.raises(ValueError, match=missing):
@@ -95,11 +109,6 @@ def test_a_variant_has_the_colour_of_its_policy_and_others_have_their_own():
     assert len(set(colours.values())) == 4
     with pytest.raises(ValueError, match="which must begin"):
         plots.look("of a reader")
-
-
-def test_a_legend_lists_the_lines_as_they_end():
-    _, ax = regret.against([1, 2], {"low": SAMPLES["b"], "high": SAMPLES["a"]})
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["high", "low"]
 
 
 def test_a_picture_says_where_its_curves_end_and_carries_their_moments(monkeypatch):
