@@ -26,7 +26,7 @@ def refused(root, *options):
         (["-p", "detla", "0.5"], ["parameter of one 'detla'", "did you mean 'delta'?"]),
         (["-p", "T", "50"], ["one: T = 50", "integer in [100, 1_000]"]),
         (["-p", "T", "1e3"], ["one: T = 1000.0", "integer in [100, 1_000]"]),
-        (["-p", "delta", "nan"], ["one: delta = nan", "float in (0, 1)"]),
+        (["-p", "delta", "nan"], ["one: delta = 'nan'", "float in (0, 1)"]),
         (["-p", "delta", "1"], ["one: delta = 1", "float in (0, 1)"]),
         (["--jobs", "0"], ["--jobs", "1 or more"]),
         (["--cell-timeout", "x"], ["--cell-timeout", "'x'"]),

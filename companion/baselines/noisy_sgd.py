@@ -10,6 +10,8 @@ allows; the last iterate is released, as in the tables of the streaming paper, a
 average of all.
 """
 
+from __future__ import annotations
+
 import math
 from functools import cache
 from typing import Literal, NamedTuple
@@ -22,6 +24,7 @@ from companion.accounting.privacy import beyond, edge
 from companion.baselines.arguments import (
     before_data,
     central_guarantee,
+    need_size,
     squares_problem,
 )
 from companion.core import Optimiser, Release
@@ -163,6 +166,7 @@ def noisy_sgd(
     p: float = np.inf,
     radius: float = 1.0,
     label_bound: float = 1.0,
+    lipschitz: float | None = None,
     calibration: Literal["corrected", "paper"] = "corrected",
     step_scale: float = 1.0,
 ) -> Optimiser:
@@ -177,6 +181,9 @@ def noisy_sgd(
     p : 2 or inf
     radius : of the ball, above 0
     label_bound : labels are clipped to +-label_bound
+    lipschitz : L of the noise and of the step (None: the valid 2 (radius + label_bound);
+    a smaller
+        one weakens the guarantee, which says so)
     calibration : "paper", sigma^2 = 8 L^2 log(1/delta)/epsilon^2, or "corrected"
     step_scale : above 0
 
@@ -209,8 +216,9 @@ def noisy_sgd(
         calibration,
         least=2,
     )
-    L = c.lipschitz
+    valid = c.lipschitz
     steps = c.n * c.n
+    L = valid if lipschitz is None else need_size("lipschitz", lipschitz)
     limit = math.sqrt(c.d * math.log(1.0 / c.delta)) / c.epsilon  # 0 without noise
     eta = need_positive("step_scale", step_scale) * c.radius / L
     eta /= c.n * max(math.sqrt(c.n), limit)
@@ -219,8 +227,8 @@ def noisy_sgd(
     if c.epsilon < np.inf:
         sigma = math.sqrt(8.0 * math.log(1.0 / c.delta)) * L / c.epsilon
         if calibration == "corrected":
-            sigma = 2.0 * L * smallest_noise(c.epsilon, c.delta, c.n, steps)
-        true = composed(c.delta, c.n, sigma / (2.0 * L), steps)
+            sigma = 2.0 * valid * smallest_noise(c.epsilon, c.delta, c.n, steps)
+        true = composed(c.delta, c.n, sigma / (2.0 * valid), steps)
     params = Params(
         d=c.d,
         n=c.n,
