@@ -593,7 +593,8 @@ def joint_noise(case, run: Run, law: str, n: int, seed: int, calls) -> np.ndarra
     """
     chosen = [run.calls[i] for i in calls]
     first = contents_before(chosen)
-    held = [contents_held(call, run.changed) for call in chosen]
+    changed = [*run.changed, *drawn_before(case, run.state)]
+    held = [contents_held(call, changed) for call in chosen]
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(n):
@@ -608,6 +609,15 @@ def joint_noise(case, run: Run, law: str, n: int, seed: int, calls) -> np.ndarra
                     row.append(part.ravel())
         rows.append(np.concatenate(row))
     return centred(np.array(rows))
+
+
+def drawn_before(case, state):
+    """The arrays of an optimiser's state that hold noise before the first record."""
+    if not isinstance(case.policy, Optimiser):
+        return []
+    one, other = (arrays(begin(case, np.random.default_rng(seed))) for seed in (0, 1))
+    pairs = zip(arrays(state), one, other, strict=True)
+    return [a for a, here, there in pairs if not same(here, there)]
 
 
 def centred(z: np.ndarray) -> np.ndarray:
