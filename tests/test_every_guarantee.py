@@ -65,7 +65,9 @@ def test_every_private_policy_offers_instances_to_measure(name):
 def test_guarantee_is_what_is_measured(name, number):
     case = OFFERED[name][number]
     holds, words = verdict(case.policy.guarantee, measure(case))
-    if ROWS[name]:
-        assert holds is True, words
-    else:  # three rounds show little of a long horizon: the judge plays whole lives
+    # three rounds show little of a long horizon: the judge plays whole lives; and of an
+    # instance whose bound may be loose by any factor only the lower end is compared
+    if not ROWS[name] or case.bound_is_tight is None:
         assert holds is not False, words
+    else:
+        assert holds is True, words
