@@ -21,7 +21,7 @@ def main(arguments=None) -> int:
     known.add_argument(
         "--quick",
         action="store_true",
-        help="a short look: half a minute, five minutes at most (else thirty)",
+        help="a short look: one to three minutes, five at most (else thirty)",
     )
     known.add_argument("--out", help="reports go to OUT.json and OUT.txt")
     options = known.parse_args(arguments)

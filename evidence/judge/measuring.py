@@ -35,6 +35,7 @@ TRIES = {True: 500, False: 2_000}  # quick: records among which the search looks
 # rounds of whole short lives, and of a long run, at most
 SHORT = (16, 23)
 LONG = 400
+QUICK_LONG = 100  # of a short look
 RELEASES = 3  # a run goes on until it has shown so much
 LAWS = {"gaussian": sps.norm, "laplace": sps.laplace}
 BINS = np.array([0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0])
@@ -91,7 +92,8 @@ def plans(subject, quick: bool):
     if "T" in takes:
         for T in SHORT:
             found.append(Plan(f"a life of T = {T}", told={"T": T}, rounds=T))
-    found.append(Plan("a long run", rounds=LONG, cut=True))
+    rounds = min(LONG, QUICK_LONG) if quick else LONG
+    found.append(Plan("a long run", rounds=rounds, cut=True))
     with contextlib.suppress(NotMeasured, Leak):  # which its example will say
         for start, n in sorted(odd_rounds(instance(subject, found[-1]))):
             found.append(Plan(f"round {start + 1} on", rounds=n, start=start, cut=True))

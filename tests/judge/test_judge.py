@@ -362,6 +362,12 @@ def test_one_word_and_its_exit_code(rows, word, tmp_path):
     assert data["found"][0] == PROMISE
 
 
+def test_the_last_line_names_the_part_that_was_not_measured():
+    report = house.made([PROMISE, FINE, ATTACK, LONG])
+    assert report.lines[-1].endswith("but a long run was not measured.")
+
+
+
 def test_an_error_is_shown_once_and_what_was_played_is_said():
     found = house.made([PROMISE, BAD, BAD | {"what": "copies"}, FINE, ATTACK])
     assert found.lines[0] == "Broken: rows; copies: IndexError."
