@@ -77,21 +77,25 @@ def mean(samples: np.ndarray) -> str:
     return f"{mean_interval(samples):.0f}"
 
 
-def joined(groups):
-    """Published means beside ours, as a frame: a row for every row of the groups.
+def beside(rows):
+    """Published means beside ours, as a frame.
 
-    groups: lists of rows (setting, published mean, its standard error, our samples); z is
-    the difference in joint standard errors.
+    rows: setting, published mean, its standard error, our samples; z is the difference in
+    joint standard errors.
     """
     table = []
-    for rows in groups:
-        for setting, mean, se, samples in rows:
-            ours = mean_interval(samples)
-            own = np.std(samples, ddof=1) / np.sqrt(len(samples))
-            z = (ours.value - mean) / np.hypot(se, own)
-            table.append([setting, mean, se, ours.value, ours.low, ours.high, z])
+    for setting, mean, se, samples in rows:
+        ours = mean_interval(samples)
+        own = np.std(samples, ddof=1) / np.sqrt(len(samples))
+        z = (ours.value - mean) / np.hypot(se, own)
+        table.append([setting, mean, se, ours.value, ours.low, ours.high, z])
     columns = ["setting", "paper", "paper's s.e.", "ours", "95 % from", "to", "z"]
     return pd.DataFrame(table, columns=columns)
+
+
+def joined(groups):
+    """`beside` for groups of rows."""
+    return beside([row for rows in groups for row in rows])
 
 
 def compared(table) -> Shown:
