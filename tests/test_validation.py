@@ -147,7 +147,14 @@ SQUARES = {
 REFUSED = {  # beside OUT
     "linucb": {"ridge": [5e-324], "d": [10**6]},
     "online_linucb": {"d": [10**6], "ball": [1e78]},
-    "fliphat": {"T": [10**15], "d": [10**10]},
+    "fliphat": {
+        "T": [10**15],
+        "d": [10**10],
+        "epsilon": [5e-324],
+        "eta": [1e-60],
+        "b_max": [1e308],
+        "clip_contexts": [False],
+    },
     "ldp_linucb": STATISTICS,
     "jdp_linucb": STATISTICS,
     "sdp_linucb": STATISTICS | {"batch": [0, 10**18], "epsilon": [np.inf]},
