@@ -169,15 +169,6 @@ def test_a_policy_of_one_context_refuses_rows_that_differ_in_either_direction(st
         contract.need_contexts((policy,), same)
 
 
-@pytest.mark.parametrize("shape", [(3, 3), (4, 2)])
-def test_a_policy_with_room_for_four_arms_takes_no_other_number(shape):
-    """And no other dimension than three."""
-    policy = policies.example("lplr", 4)
-    contract.need_contexts((policy,), np.ones((4, 3)))
-    with pytest.raises(ValueError, match="takes contexts"):
-        contract.need_contexts((policy,), np.ones(shape))
-
-
 def test_what_a_stream_returns_is_a_copy():
     stream = optimisers.example("streaming_fw").start(0)
     theta = stream.update(np.array([1.0, 0.0, 0.0]), 0.5)

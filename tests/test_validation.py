@@ -22,7 +22,6 @@ from companion.validate import (
     need_int,
     need_members,
     need_probability,
-    shown,
 )
 
 NEVER = {  # what no argument of anything may be
@@ -357,9 +356,3 @@ def test_a_value_at_the_end_of_what_is_allowed_passes_and_one_beyond_does_not(
     call(fits)
     with pytest.raises(ValueError, match="x must"):
         call(beyond)
-
-
-@pytest.mark.parametrize(("letters", "cut"), [(198, False), (199, True)])
-def test_a_refusal_shows_two_hundred_letters_of_a_value(letters, cut):
-    """Quotes are two of them."""
-    assert shown(letters * "a").endswith("... (str)") is cut

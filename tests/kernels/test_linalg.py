@@ -30,26 +30,6 @@ def definite(d, condition=1e3):
 
 
 @sizes
-def test_vectors_and_products(d):
-    a = RNG.standard_normal(d)
-    b = RNG.standard_normal(d)
-    A = RNG.standard_normal((d, d))
-    assert linalg.dot(a, b) == pytest.approx(a @ b)
-    assert linalg.norm(a) == pytest.approx(np.linalg.norm(a))
-    y = b.copy()
-    out = np.empty(d)
-    linalg.axpy(0.3, a, y)
-    np.testing.assert_allclose(y, b + 0.3 * a)
-    linalg.matvec(A, a, out)
-    np.testing.assert_allclose(out, A @ a)
-    S = symmetric(d)
-    assert linalg.quad(S, a) == pytest.approx(a @ S @ a, abs=1e-12)
-    before = A.copy()
-    linalg.add_outer(-0.7, a, A)
-    np.testing.assert_allclose(A, before - 0.7 * np.outer(a, a))
-
-
-@sizes
 def test_inverse_of_definite_and_indefinite_matrices(d):
     out = np.empty((d, d))
     work = np.empty((d, d))
