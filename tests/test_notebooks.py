@@ -1,6 +1,5 @@
 """The committed notebooks: as readers and papermill need them, and without any output."""
 
-import ast
 import json
 import re
 from pathlib import Path
@@ -64,18 +63,6 @@ def test_what_a_cell_continues_is_above_it_and_visible(path):
         if not HIDDEN & set(tags(cells[i])):
             hidden = {n for n, j in taken.items() if HIDDEN & set(tags(cells[j]))}
             assert not hidden, (i, hidden)
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_rules_of_the_parameters_are_repeated_for_papermill(path):
-    chapter = read(path)
-    _, imports, *_ = (
-        source(c) for c in chapter.notebook["cells"] if c["cell_type"] == "code"
-    )
-    calls = [n for n in ast.walk(ast.parse(imports)) if isinstance(n, ast.Call)]
-    needs_calls = [c for c in calls if ast.unparse(c.func) == "rules.need"]
-    said = [ast.literal_eval(a) for c in needs_calls for a in c.args[1:]]
-    assert said == list(chapter.rules)
 
 
 def test_names_of_a_cell():

@@ -144,19 +144,6 @@ BOOK = {
 }
 
 
-@pytest.mark.parametrize("name", BOOK)
-def test_corners_are_allowed_and_reach_both_ends(name):
-    drawn = sets(BOOK[name])
-    assert len(drawn) == SETS
-    for parameter in BOOK[name].parameters.values():
-        for value in corners(parameter):
-            rules.check(parameter, value)
-        if not any(parameter.name in rule for rule in BOOK[name].rules):
-            assert len({str(values[parameter.name]) for values in drawn}) > 1, (
-                parameter.name
-            )
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", BOOK)
 def test_corners_run_to_the_end(tmp_path, installed, name):

@@ -379,16 +379,3 @@ def test_what_is_not_whole_is_not_taken_for_a_result(tmp_path, kind):
     data = json.dumps(book).encode()
     path.write_bytes(data[: len(data) // 2 if kind == "cut" else None])
     assert cache.get(tmp_path, "one", "a key") is None
-
-
-def test_what_a_chapter_reads_is_part_of_its_key(tmp_path):
-    book = json.loads(notebook(tmp_path / "one.ipynb", "print(T)").read_text())
-    chapter = chapters.Chapter(
-        name="one",
-        path=tmp_path,
-        notebook=book,
-        parameters={},
-    )
-    told = ({"T": 1}, "code", ""), ({"T": 2}, "code", ""), ({"T": 1}, "other code", "")
-    told += ({"T": 1}, "code", "claims"), ({"T": 1}, "code", "other claims")
-    assert len({cache.key(chapter, *one) for one in told}) == 5

@@ -33,35 +33,6 @@ X, R, MU = make_stream(300)
 ENV = replay(X, R, MU)
 
 
-def test_regret_is_the_sum_of_gaps_of_the_arms_played():
-    result = simulate(ENV, [linucb(3), random()], 300, [7], grid=[1, 10, 299])
-    assert result.rounds.tolist() == [1, 10, 299, 300]
-    for policy in (linucb(3), random()):
-        rng = stream(np.random.SeedSequence(7), policy.name)
-        arms = np.empty(300, dtype=np.int64)
-        policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
-        curve = np.cumsum(MU.max(1) - MU[np.arange(300), arms])
-        np.testing.assert_allclose(result.of(policy.name)[0], curve[[0, 9, 298, 299]])
-    assert result.final.shape == (1, 2)
-    assert (result.seconds > 0).all()
-
-
-def test_blocks_of_any_length_give_the_same_curve():
-    class Cut:
-        def __init__(self, n):
-            self.n = n
-
-        def blocks(self, T, rng):
-            for i in range(0, T, self.n):
-                block = slice(i, min(i + self.n, T))
-                yield X[block], R[block], MU[block]
-
-    whole = simulate(Cut(300), [linucb(3)], 300, [1]).regret
-    for n in (1, 7, 299):
-        cut = simulate(Cut(n), [linucb(3)], 300, [1]).regret
-        np.testing.assert_allclose(cut, whole, rtol=1e-12)
-
-
 def test_all_policies_meet_the_same_stream():
     twins = [linucb(3), linucb(3).renamed("twin")]
     result = simulate(sphere(4, 3), twins, 300, [1, 2, 3])

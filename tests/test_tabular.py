@@ -133,14 +133,6 @@ def test_an_unknown_level_is_refused_where_other_rows_are_known():
         made().contexts(table)
 
 
-def test_a_text_among_numbers_is_refused_with_its_row():
-    table = pd.DataFrame({"age": [3, "old", 5], "drink": ["tea", "tea", "tea"]})
-    with pytest.raises(
-        ValueError, match=r"'age' must hold finite numbers.*row 1 has 'old'"
-    ):
-        made().contexts(table)
-
-
 def test_a_context_has_a_number_for_each_level_and_the_constant():
     """Age, three drinks, the constant: 5; with a block for each of two arms 10."""
     assert made(form="shared").d == 5

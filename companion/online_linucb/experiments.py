@@ -1,8 +1,7 @@
 """What the chapter measures besides regret, and the paper's closed forms.
 
 Source: "Improved rate for locally differentially private linear bandits", Section 3.1,
-Lemmas 3.3 and H.6, Corollaries 3.6 and C.1, Table 1; `oracle_loss` is a comparison of
-ours.
+Lemmas 3.3 and H.6, Corollaries 3.6 and C.1, Table 1.
 """
 
 import numpy as np
@@ -69,33 +68,6 @@ def needed_width(env, policy, T: int, seed: int) -> float:
         squared = gap @ np.linalg.solve(s.V_inv, gap)
         need = max(need, np.sqrt(squared))
     return need
-
-
-def oracle_loss(env, T: int, sigmas, rng: np.random.Generator) -> np.ndarray:
-    """T times what the arm that an oracle prefers loses, for every noise in sigmas.
-
-    It explores T rounds uniformly for free and knows the second moment S of the contexts;
-    from the noisy pairs it estimates theta by S^-1 mean(x y).  One action set of env
-    (fixed, Bernoulli).
-    """
-    X, _, mu = next(env.blocks(1, rng))
-    arms = X[0]
-    means = mu[0]
-    K, d = arms.shape
-    S = arms.T @ arms / K
-    picks = rng.integers(0, K, T)
-    x = arms[picks]
-    y = (rng.random(T) < means[picks]).astype(float)
-    noise_x = rng.standard_normal((T, d))
-    noise_y = rng.standard_normal(T)
-    loss = np.empty(len(sigmas))
-    for i, sigma in enumerate(sigmas):
-        noisy_x = x + sigma * noise_x
-        noisy_y = y + sigma * noise_y
-        estimate = np.linalg.solve(S, noisy_x.T @ noisy_y / T)
-        preferred = np.argmax(arms @ estimate)
-        loss[i] = T * (means.max() - means[preferred])
-    return loss
 
 
 def figure_one_arms(K: int, d: int, rng: np.random.Generator) -> np.ndarray:

@@ -14,7 +14,7 @@ a rule over several parameters: one comparison (or several, with `and`, `or`, `n
 the functions in FUNCTIONS.  It is code that the chapter's reader runs.
 
 `need_given` checks the chapter that imports `evidence.claims`, so that papermill's
-parameters are refused in words; `need` says the rules again in the cell of imports.
+parameters are refused in words.
 """
 
 import ast
@@ -187,10 +187,7 @@ def holds(rule, values) -> bool:
 
 
 def need(values, *rules) -> None:
-    """Raise ValueError naming the first rule that values (a chapter's `globals()`) break.
-
-    Called in the cell of imports with the rules of the parameters cell, word for word.
-    """
+    """Raise ValueError naming the first rule that values (name -> value) break."""
     for rule in rules:
         if not holds(rule, values):
             said = ", ".join(f"{n} = {values[n]!r}" for n in sorted(names(rule)))

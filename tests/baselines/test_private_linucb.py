@@ -14,6 +14,7 @@ from companion.baselines.linucb import linucb, theorem_radius
 from companion.baselines.sdp_linucb import RANGE, P, sdp_linucb, vector_sum
 from companion.kernels import ridge as regression
 from companion.kernels.mechanisms import statistics_size
+from companion.online_linucb.corrected_ridge import corrected_ridge
 
 BUDGET = {"epsilon": 1.0, "delta": 0.1}
 
@@ -43,7 +44,7 @@ def looks_standard(z, level=1e-7):
     return level < chi2.cdf(total, n) and level < chi2.sf(total, n)
 
 
-@pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb])
+@pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb, corrected_ridge])
 def test_without_privacy_it_is_linucb(make):
     X, R, _ = stream()
     policy = make(3, 400, epsilon=np.inf, delta=0.1)

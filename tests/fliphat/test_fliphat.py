@@ -398,18 +398,3 @@ def test_a_policy_that_never_takes_a_step_says_so():
         fliphat(5, 63, b_max=1.0, **keys)  # 0.16 log(1 + 16) is below 1
     with pytest.warns(UserWarning, match="Residual FLIPHAT cannot learn"):
         residual_fliphat(5, 63, **keys)  # fewer than min_rows = 32 rows
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("epsilon", 5e-324), ("eta", 1e-60), ("b_max", 1e308), ("clip_contexts", False)],
-)
-def test_values_whose_noise_is_infinite_or_unproved_are_refused(name, value):
-    good = {
-        "sparsity": 2,
-        "epsilon": 1.0,
-        "delta": 0.01,
-        "b_max": 1.0,
-    }
-    with pytest.raises(ValueError, match=name):
-        fliphat(5, 100, **good | {name: value})

@@ -4,17 +4,9 @@ noise."""
 import numpy as np
 from streams import run, stream
 
-from companion.baselines.linucb import linucb, theorem_radius
+from companion.baselines.linucb import theorem_radius
 from companion.online_linucb.corrected_ridge import corrected_ridge
 from companion.online_linucb.online_linucb import online_linucb, randomize
-
-
-def test_without_privacy_it_is_linucb():
-    X, R, _ = stream()
-    arms, s = run(corrected_ridge(3, 400, epsilon=np.inf, delta=0.1), X, R)
-    own, reference = run(linucb(3, noise=0.5, failure=1 / 401), X, R)
-    assert np.array_equal(arms, own)
-    np.testing.assert_allclose(s.theta, reference.theta_hat, atol=1e-10)
 
 
 def test_plays_the_formula():

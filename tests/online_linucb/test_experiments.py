@@ -101,31 +101,6 @@ def test_noise_on_contexts_shrinks_least_squares_and_not_the_corrected_one():
     assert corrected == pytest.approx(0.25, abs=0.06)
 
 
-def test_the_oracle_loses_what_the_arm_of_its_estimate_loses():
-    """The same draws, one round after the other; means of 0 and 1, so that rewards are
-    means."""
-    X = np.array([[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]])
-    mu = np.array([[1.0, 0.0, 0.0]])
-    env = replay(X, mu)
-    T = 40
-    sigmas = [0.0, 1.0, 9.0]
-    found = experiments.oracle_loss(env, T, sigmas, np.random.default_rng(6))
-    rng = np.random.default_rng(6)
-    picks = rng.integers(0, 3, T)
-    rng.random(T)
-    noise_x = rng.standard_normal((T, 2))
-    noise_y = rng.standard_normal(T)
-    S = sum(np.outer(x, x) for x in X[0]) / 3
-    for sigma, loss in zip(sigmas, found, strict=True):
-        moment = np.zeros(2)
-        for t in range(T):
-            y = mu[0, picks[t]] + sigma * noise_y[t]
-            moment += (X[0, picks[t]] + sigma * noise_x[t]) * y / T
-        arm = (X[0] @ np.linalg.solve(S, moment)).argmax()
-        assert loss == pytest.approx(T * (1.0 - mu[0, arm]))
-    assert len(set(found)) > 1
-
-
 def test_least_eigenvalues_are_those_of_disjoint_groups():
     """One arm in the plane, (1, 1) or (-1, 1) over sqrt 2: alone x x' has eigenvalue 0;
     two that differ give I/2, and of three one third of the runs stands apart: 1/3."""
