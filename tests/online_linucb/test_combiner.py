@@ -53,12 +53,6 @@ def test_is_a_sequence_of_restarts(epsilon, learner):
     assert (s.t[0], s.epoch[0], s.run.t[0]) == (500, 8, 500 - 255)
 
 
-@pytest.mark.parametrize("name", ["width", "clip"])
-def test_a_number_for_a_function_is_refused(name):
-    with pytest.raises(ValueError, match=rf"{name} must be a function; got {name}=1.0"):
-        anytime_linucb(3, epsilon=1.0, delta=0.1, **{name: 1.0})
-
-
 def test_the_last_epoch_does_not_end():
     X, R, _ = stream(n=20)
     policy = anytime_linucb(3, epsilon=np.inf, delta=0.1)
