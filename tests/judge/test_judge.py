@@ -367,7 +367,6 @@ def test_the_last_line_names_the_part_that_was_not_measured():
     assert report.lines[-1].endswith("but a long run was not measured.")
 
 
-
 def test_an_error_is_shown_once_and_what_was_played_is_said():
     found = house.made([PROMISE, BAD, BAD | {"what": "copies"}, FINE, ATTACK])
     assert found.lines[0] == "Broken: rows; copies: IndexError."
