@@ -65,4 +65,4 @@ def setting(world="w", T=100, epsilon=1.0, **runs):
     random = run("none", 100.0, title="Random")
     runs = {"random": random} | runs
     refusals = {"lplr": "slow"}
-    return contest.Setting(world, T, epsilon, runs, refusals, 5, WORLDS["plain"])
+    return contest.Setting(world, T, epsilon, runs, refusals, WORLDS["plain"])

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion import policies
 from companion.simulate import repetitions, simulate
 from companion.stats import difference, ratio
 from evidence.arena import recipes
@@ -86,30 +85,24 @@ class Setting(NamedTuple):
     epsilon: float
     runs: dict  # factory name -> Run
     refusals: dict  # factory name -> reason
-    K: int = 2  # arms
-    place: Any = None  # `environments.World`
+    place: Any  # `environments.World`
 
     @property
     def random(self) -> np.ndarray:
         """Final regret of random play, (n_reps,)."""
         return self.runs["random"].tuned
 
-    def share(self, name: str):
-        """Regret as a share of random play's, with its 95 % interval (paired): of a
-        policy that was not chosen for it."""
-        return ratio(self.runs[name].tuned, self.random)
-
     def judged(self, name: str):
-        """The same of a leader, in the repetitions that did not choose it."""
+        """Regret as a share of random play's, with its 95 % interval (paired), in the
+        repetitions that did not choose a leader."""
         return judged(self.runs[name].tuned, self.random)
 
     @property
     def untuned(self):
         """The same setting with default constants in place of tuned ones."""
-        runs = {
-            n: r._replace(call=r.default_call, tuned=r.default)
-            for n, r in self.runs.items()
-        }
+        runs = {}
+        for name, run in self.runs.items():
+            runs[name] = run._replace(call=run.default_call, tuned=run.default)
         return self._replace(runs=runs)
 
     def of(self, model: str):
@@ -166,7 +159,14 @@ def play(
             if label not in runs:
                 runs[label] = tuned(name, world, T, e, n_reps, tune_reps, seed, label)
             own[name] = runs[label]
-        settings[e] = Setting(title, T, e, own, why, world.K, world)
+        settings[e] = Setting(
+            world=title,
+            T=T,
+            epsilon=e,
+            runs=own,
+            refusals=why,
+            place=world,
+        )
     return settings
 
 
@@ -236,26 +236,3 @@ def record(settings, own, model: str):
             won.append(s)
         lost += not ahead & set(own)
     return won, lost, len(there)
-
-
-def summary(settings):
-    """A row for every policy of the package: where it plays, why not elsewhere, with its
-    call before tuning in the first setting of the largest horizon that it plays."""
-    rows = []
-    for name in policies.TABLE:
-        played = [s for s in settings if name in s.runs]
-        longest = max(played, key=lambda s: s.T, default=None)
-        recipe = recipes.RECIPES.get(name, recipes.Recipe())
-        edges = sum(s.runs[name].edge for s in played)
-        refused = sorted({s.refusals[name] for s in settings if name in s.refusals})
-        rows.append(
-            {
-                "policy": name,
-                "worlds": len({s.world for s in played}),
-                "call": str(longest.runs[name].default_call) if longest else "",
-                "tuned": recipe.tuned or "nothing",
-                "at an end": f"{edges} of {len(played)}",
-                "elsewhere": "; ".join(refused),
-            }
-        )
-    return rows

@@ -236,7 +236,6 @@ def choose(
         epsilon=epsilon,
         runs=runs,
         refusals=why,
-        K=place.K,
         place=place,
     )
     found = answer(setting, trust)

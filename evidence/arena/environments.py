@@ -19,7 +19,6 @@ from companion.streaming_sco.environments import one_context
 from companion.tabular import in_blocks
 from companion.validate import need_array, need_choice, need_float, need_indices, need_int
 
-BALL = {"universe": "ball", "noise": 0.1}
 SPARSE = (0.2, -0.2, 0.2, -0.2, 0.2)  # the coordinates that matter
 
 
@@ -62,32 +61,31 @@ def dense(d: int, K: int, **options) -> World:
 
 def sparse(d: int, K: int) -> World:
     """Gaussian contexts of dimension d >= 5, of which five coordinates matter."""
-    env = autoregressive(K, pad(np.array(SPARSE), d))
-    s = len(SPARSE)
+    theta = np.array(SPARSE)
     return World(
-        env,
-        d,
-        K,
+        env=autoregressive(K, pad(theta, d)),
+        d=d,
+        K=K,
+        universe="ball",
         theta_bound=5.0,
         l1_bound=1.0,
         largest=3.0,
-        sparsity=s,
-        **BALL,
+        noise=0.1,
+        sparsity=len(theta),
     )
 
 
-def clicks(d: int, K: int, bound=3.0) -> World:
-    """Clicks with a logistic mean; the parameter has norm at most `bound`."""
-    env = glm_world("ball", d, bound, K=K)
-    l1_bound = bound * math.sqrt(d)
+def clicks(d: int, K: int) -> World:
+    """Clicks with a logistic mean; the parameter has norm at most 3."""
+    bound = 3.0
     return World(
-        env=env,
+        env=glm_world("ball", d, bound, K=K),
         d=d,
         K=K,
         universe="ball",
         link="logistic",
         theta_bound=bound,
-        l1_bound=l1_bound,
+        l1_bound=bound * math.sqrt(d),
     )
 
 
@@ -96,8 +94,17 @@ def common(d: int, K: int) -> World:
     its own."""
     env = one_context(K, d, 2)
     scale = 1.0 / math.sqrt(d)
-    bounds = {"theta_bound": math.sqrt(K) / scale, "l1_bound": K / scale}
-    return World(Expanded(env, scale), K * d, K, common=env, p=d, **bounds, **BALL)
+    return World(
+        env=Expanded(env, scale),
+        d=K * d,
+        K=K,
+        universe="ball",
+        theta_bound=math.sqrt(K) / scale,
+        l1_bound=K / scale,
+        noise=0.1,
+        common=env,
+        p=d,
+    )
 
 
 KINDS = {"dense": dense, "sparse": sparse, "clicks": clicks, "one context": common}
@@ -122,14 +129,18 @@ class Classification(NamedTuple):
         are."""
         order = rng.permutation(len(self.labels))
         for rows in recorded_rows(T, self.X):
-            R = np.eye(self.X.shape[1])[self.labels[order[rows]]]
-            yield self.X[order[rows]], R, R
+            people = order[rows]
+            X = self.X[people]
+            R = np.eye(X.shape[1])[self.labels[people]]
+            yield X, R, R
 
 
 def classification(X: np.ndarray, labels) -> Classification:
     """`Classification` from contexts X (n, K, d) and labels (n,) in 0..K-1."""
     X = need_array("X", X, ("n", "K", "d"))
-    return Classification(X, need_indices("labels", labels, X.shape[:1], X.shape[1]))
+    n, K, _ = X.shape
+    labels = need_indices("labels", labels, (n,), K)
+    return Classification(X, labels)
 
 
 class Fitted(NamedTuple):
@@ -149,9 +160,11 @@ class Fitted(NamedTuple):
         K, m = self.means.shape
         for n in block_lengths(T, K, K * (m + 1)):
             labels = rng.choice(K, n, p=self.shares)
-            z = np.einsum("nij,nj->ni", self.factors[labels], rng.standard_normal((n, m)))
+            normals = rng.standard_normal((n, m))
+            z = np.einsum("nij,nj->ni", self.factors[labels], normals)
+            z = np.clip(self.means[labels] + z, -1.0, 1.0)
             R = np.eye(K)[labels]
-            yield contexts(np.clip(self.means[labels] + z, -1.0, 1.0), K), R, R
+            yield contexts(z, K), R, R
 
 
 def contexts(z: np.ndarray, K: int) -> np.ndarray:
@@ -176,11 +189,15 @@ def fitted_to(z: np.ndarray, labels) -> Fitted:
         raise ValueError(
             f"labels must have two people each at least; got counts {counts}"
         )
-    groups = [z[labels == k] for k in range(K)]
     floor = 1e-6 * np.eye(z.shape[1])
-    covariances = [np.atleast_2d(np.cov(g.T)) + floor for g in groups]
-    means = np.array([g.mean(axis=0) for g in groups])
-    return Fitted(counts / len(z), means, np.linalg.cholesky(covariances))
+    means = []
+    covariances = []
+    for k in range(K):
+        people = z[labels == k]
+        means.append(people.mean(axis=0))
+        covariances.append(np.cov(people.T) + floor)
+    factors = np.linalg.cholesky(covariances)
+    return Fitted(shares=counts / len(z), means=np.array(means), factors=factors)
 
 
 def separated(m: int, K: int, rng: np.random.Generator) -> Fitted:
@@ -195,22 +212,23 @@ def separated(m: int, K: int, rng: np.random.Generator) -> Fitted:
     size = spread * 2.0 / np.sqrt(2.0)
     directions = rng.standard_normal((K, m))
     means = size * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    return Fitted(np.full(K, 1.0 / K), means, np.tile(spread * np.eye(m), (K, 1, 1)))
+    factors = np.tile(spread * np.eye(m), (K, 1, 1))
+    return Fitted(shares=np.full(K, 1.0 / K), means=means, factors=factors)
 
 
-def needed(reward, rounds: int, guess, level: float = 0.95) -> float:
+def needed(reward, rounds: np.ndarray, guess: float) -> float:
     """From how many people on a policy is shown to earn more than `guess`; infinity if
     never.
 
     reward (n_reps, n_grid): mean reward so far in each repetition, at the grid's rounds
-    (n_grid,):
-    the first of them from which the lower end of the interval of the mean stays above the
-    guess, over the last tenth of the rounds at least.
+    (n_grid,): the first of them from which the lower end of the 95 % interval of the mean
+    stays above the guess, over the last tenth of the rounds at least.
     """
     reward = need_array("reward", reward, ("n", "m"))
     rounds = need_array("rounds", rounds, reward.shape[1:])
-    shown = band(reward, level)[1] > need_float("guess", guess)
-    behind = np.flatnonzero(~shown)
+    _, low, _ = band(reward)
+    behind = np.flatnonzero(low <= need_float("guess", guess))
     start = behind[-1] + 1 if len(behind) else 0
-    there = start < len(rounds) and rounds[start] <= 0.9 * rounds[-1]
-    return float(rounds[start]) if there else np.inf
+    if start < len(rounds) and rounds[start] <= 0.9 * rounds[-1]:
+        return float(rounds[start])
+    return np.inf

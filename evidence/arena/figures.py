@@ -24,7 +24,8 @@ def budget(settings):
             for name in first.of(model):
                 samples = [s.runs[name].tuned / s.random.mean() for s in settings]
                 shares[first.runs[name].title] = np.array(samples).T
-        ax.axhline(first.share("linucb").value, color="0.35", linestyle=":")
+        free = first.runs["linucb"].tuned.mean() / first.random.mean()
+        ax.axhline(free, color="0.35", linestyle=":")
         ax.axhline(1.0, color="0.6", linewidth=0.8)
         regret.against(
             epsilons,

@@ -39,7 +39,6 @@ WORDS = {  # the verdict: exit code, meaning
     "CONTRACT BROKEN": (4, "it does not do what every policy does: mend that first"),
 }
 FIRST = {"broken": 0, "refuted": 1}  # outcomes whose lines come before all others
-QUIET = ("holds", "not applicable")  # outcomes of rows that have no line
 UNSEEN = """What the judge cannot see:
   what the declaration leaves out: which numbers are shown, which fields are private
   neighbours that were not tried; a bound below the promise proves nothing
@@ -78,15 +77,16 @@ def looked_at(ask, quick: bool, trials, seed: int):
     def add(part, name, task, *args):
         if sys.stderr.isatty():
             print(f"\r{part:<12}{name}", end="\x1b[K", file=sys.stderr, flush=True)
-        new = [{"part": part, "what": name} | row for row in ask(task, *args)]
-        rows.extend(new)
-        return new
+        (found,) = ask(task, *args)
+        row = {"part": part, "what": name} | found
+        rows.append(row)
+        return row
 
-    (promise,) = add("promise", "the policy", measuring.promised)
+    promise = add("promise", "the policy", measuring.promised)
     if promise["outcome"] != "promised":
         return rows
     for name in checks.CHECKS:
-        (found,) = add("contract", name, checks.checked, name)
+        found = add("contract", name, checks.checked, name)
         if found["outcome"] == "failed":
             found["outcome"] = "broken"
         stuck = found["found"].startswith("does not return")
@@ -96,22 +96,17 @@ def looked_at(ask, quick: bool, trials, seed: int):
     if promise["model"] != "none":
         # first, because it takes a known time
         add("attack", "general attack", attack.general, quick, trials, seed)
-        found = add("measured", "its noise", measuring.plans, quick)
-        for row in found:
-            if "plan" in row:
-                row |= measured(ask, row.pop("plan"), quick, found)
+        for plan in ask(measuring.plans, quick):
+            if not isinstance(plan, measuring.Plan):  # the row of a task that failed
+                rows.append({"part": "measured", "what": "its noise"} | plan)
+                break
+            found = add("measured", plan.what, measuring.measured, plan, quick)
+            if found["found"].startswith("does not return"):
+                found["found"] += ": the measurement takes this time -> "
+                found["found"] += "leave out --quick" if quick else "make a round faster"
+            if quick and found["outcome"] == "refuted":
+                break
     return rows
-
-
-def measured(ask, plan, quick: bool, before):
-    """The row of a plan; a short look ends at a refutation by those before."""
-    if quick and any(row.get("outcome") == "refuted" for row in before):
-        return {"outcome": "not applicable", "found": "not measured: refuted already"}
-    found = ask(measuring.measured, plan, quick)[0]
-    if found["outcome"] == "failed" and found["found"].startswith("does not return"):
-        found["found"] += ": the measurement takes this time -> "
-        found["found"] += "leave out --quick" if quick else "make a round faster"
-    return found
 
 
 # --- the report
@@ -155,7 +150,7 @@ def made(rows) -> Report:
     """The `Report` of rows, the promise first; every finding has one line."""
     names = {}
     for row in sorted(rows, key=lambda row: FIRST.get(row["outcome"], 2)):
-        if row["outcome"] not in QUIET:
+        if row["outcome"] != "holds":
             names.setdefault((row["outcome"], row["found"]), []).append(row["what"])
     lines = []
     for (outcome, found), whats in names.items():

@@ -32,7 +32,8 @@ LEVEL = 0.999
 ROUNDS = {True: 100, False: 400}  # quick: of the streams that are played, at most
 FAR = 50.0  # times the size of the largest record
 SURE = 2.0  # standard errors below which a term of the statistic is taken for noise
-# quick, or not: runs of each input that are counted, of plain Python and compiled
+# quick, or not: runs of each input that are counted, of plain Python and compiled; fixed,
+# so that reports are alike everywhere
 PLAIN = {True: 300, False: 1_500}
 COMPILED = {True: 1_000, False: 10_000}
 
@@ -46,42 +47,16 @@ class Pair(NamedTuple):
     user: int  # her round
 
 
-def n_trials(policy, quick: bool, trials: int | None = None) -> int:
-    """Runs of each input that are counted: fixed numbers, so that reports are alike
-    everywhere."""
-    usual = COMPILED if hasattr(policy.loop, "py_func") else PLAIN
-    return trials or usual[quick]
-
-
-def row(g, one, n: int, seed: int, note: str):
-    """One attack, counted: a row of the report, with the largest epsilon that so many
-    trials could show, were the two inputs told apart always."""
-    epsilon = g.epsilon
-    delta = g.delta
-    steps = ""
-    if g.neighbours == ADD_OR_REMOVE:  # a replaced record is two steps
-        delta = min((1.0 + np.exp(min(epsilon, 700.0))) * delta, 0.999)
-        epsilon = 2.0 * epsilon
-        steps = " for two steps"
-    found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
-    least = found.epsilon
-    tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / found.trials)
-    largest = np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail))
-    return {
-        "outcome": "refuted" if least > epsilon else "not refuted",
-        "found": f"epsilon is at least {at_least(least)}, {epsilon:.3g} is promised"
-        f"{steps} ({found.trials} counted runs could show at most {largest:.3g}; "
-        "judge(trials=...) sets how many)",
-        "epsilon": least,
-        "played": note,
-    }
-
-
 def general(subject, quick: bool, trials, seed: int):
-    """The general attack on the example, as a `row`: a fortieth of the trials fits the
-    statistic of every pair, a fifth that of the pair that is chosen."""
+    """The row of the general attack on the example, with the largest epsilon that so many
+    trials could show, were the two inputs told apart always.
+
+    A fortieth of the trials fits the statistic of every pair, a fifth that of the pair
+    that is chosen.
+    """
     policy = subject.policy
-    n = n_trials(policy, quick, trials)
+    usual = COMPILED if hasattr(policy.loop, "py_func") else PLAIN
+    n = trials or usual[quick]
     pairs = neighbours(policy, policy.universe or Universe(), ROUNDS[quick])
     apart = [fitted(policy, pair, max(n // 40, 8), seed)[0] for pair in pairs]
     best = pairs[int(np.argmax(apart))]
@@ -93,9 +68,26 @@ def general(subject, quick: bool, trials, seed: int):
         statistic=statistic,
         sees="actions",
     )
+    epsilon = policy.guarantee.epsilon
+    delta = policy.guarantee.delta
+    steps = ""
+    if policy.guarantee.neighbours == ADD_OR_REMOVE:  # a replaced record is two steps
+        delta = min((1.0 + np.exp(min(epsilon, 700.0))) * delta, 0.999)
+        epsilon = 2.0 * epsilon
+        steps = " for two steps"
+    found = audit.attacked(one, delta=delta, trials=n, seed=seed + 1, level=LEVEL)
+    least = found.epsilon
+    tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / found.trials)
+    largest = np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail))
     rounds = len(best.a[0])
-    note = f"{best.name}, the best of {len(pairs)} pairs, {rounds} rounds"
-    return row(policy.guarantee, one, n, seed + 1, note)
+    return {
+        "outcome": "refuted" if least > epsilon else "not refuted",
+        "found": f"epsilon is at least {at_least(least)}, {epsilon:.3g} is promised"
+        f"{steps} ({found.trials} counted runs could show at most {largest:.3g}; "
+        "judge(trials=...) sets how many)",
+        "epsilon": least,
+        "played": f"{best.name}, the best of {len(pairs)} pairs, {rounds} rounds",
+    }
 
 
 def neighbours(policy, world, rounds: int = 80):
@@ -106,12 +98,10 @@ def neighbours(policy, world, rounds: int = 80):
     d = getattr(policy.params, "d", 3)
     corners = corners_of(world, d)
     ways = np.unique(corners[:, :-1], axis=0)
-    x = ways[-1]  # a corner
+    x = ways[-1]  # a corner, the farthest from it, and one across
     along = (ways - ways.mean(axis=0)) @ x
-    farthest = along.argmin()
-    y = ways[farthest]
-    across = np.abs(along).argmin()
-    z = ways[across]
+    y = ways[along.argmin()]
+    z = ways[np.abs(along).argmin()]
     low = max(world.low, -1e6)
     high = min(world.high, 1e6)
     records = {"the reward changes": ((x, low), (x, high))}

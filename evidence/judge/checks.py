@@ -105,7 +105,7 @@ def complete(make) -> None:
             "Policy(...) and Release(...) at the top of the module"
         ) from error
     need(
-        same_state(policy, copy),
+        all(map(same_bits, flat(policy), flat(copy))),
         "another policy comes out of pickle",
         "define kernels at the top of the module, and Params of numbers and arrays",
     )
@@ -321,13 +321,6 @@ def fields(state, path: str = "") -> list[str]:
 def same_bits(a, b: np.ndarray) -> bool:
     """Equal bit for bit; NaN equals NaN, as scratch arrays may hold anything."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-
-
-def same_state(a, b) -> bool:
-    """Whether two states agree to the bit."""
-    a = flat(a)
-    b = flat(b)
-    return len(a) == len(b) and all(map(same_bits, a, b))
 
 
 def need_same(found: str, remedy: str, state, other, arms=(), others=()) -> None:

@@ -70,18 +70,19 @@ class Plan(NamedTuple):
     start: int = 0  # rounds that are played before
     own: int | None = None  # number of an instance of the package's
     cut: bool = False  # part of a run, in which a record need not lose all
+    hindered: str = ""  # why it cannot be measured
 
 
 def plans(subject, quick: bool):
-    """Rows with a `Plan` each: the instances of a policy of this package; else the
-    example for a few rounds; another dimension and budget; whole short lives; a long run,
-    its end, and where its noise is least."""
+    """The `Plan`s: the instances of a policy of this package; else the example for a few
+    rounds; another dimension and budget; whole short lives; a long run, its end, and
+    where its noise is least."""
     takes = subject.takes
-    found = [
-        Plan(f"instance {i + 1}", own=i) for i in range(len(subject.spec.measured()))
-    ]
+    found = []
+    for i in range(len(subject.spec.measured())):
+        found.append(Plan(f"instance {i + 1}", own=i))
     if found:
-        return [{"what": plan.what, "plan": plan} for plan in found]
+        return found
     found.append(Plan("its example", cut="T" in takes))
     if "epsilon" in takes:
         for d, epsilon in OTHER[quick]:
@@ -97,13 +98,13 @@ def plans(subject, quick: bool):
     with contextlib.suppress(NotMeasured, Leak):  # which its example will say
         for start, n in sorted(odd_rounds(instance(subject, found[-1]))):
             found.append(Plan(f"round {start + 1} on", rounds=n, start=start, cut=True))
-    rows = [{"what": plan.what, "plan": plan, "cut": plan.cut} for plan in found]
     if "epsilon" not in takes:
-        why = "the factory takes no argument `epsilon`, so one budget alone is measured"
-        advice = "call it `epsilon`, and give all else a default"
-        row = {"what": "another budget", "outcome": "not measured"}
-        rows.append(row | {"found": f"{why} -> {advice}"})
-    return rows
+        why = (
+            "the factory takes no argument `epsilon`, so one budget alone is measured -> "
+            "call it `epsilon`, and give all else a default"
+        )
+        found.append(Plan("another budget", hindered=why))
+    return found
 
 
 def odd_rounds(case):
@@ -129,6 +130,8 @@ def played(case, guesses: bool = False):
 
 def instance(subject, plan: Plan):
     """The `AuditInstance` of a plan."""
+    if plan.hindered:
+        raise NotMeasured(plan.hindered)
     policy = subject.policy
     if plan.own is not None:
         return subject.spec.measured()[plan.own]
@@ -179,7 +182,7 @@ def measured(subject, plan: Plan, quick: bool):
         case = instance(subject, plan)
         while True:
             try:
-                return rebuilt(case, tries)
+                return rebuilt(case, tries) | {"cut": plan.cut}
             except TooMany:
                 if case.rounds <= 2 * RELEASES or plan.rounds is None:
                     raise

@@ -12,8 +12,8 @@ from evidence.claims.tuning import Tuned
 
 def test_shares_and_prices_are_ratios_of_paired_regrets():
     s = setting(a=run("local", 40.0), b=run("joint", 20.0), free=run("none", 5.0))
-    assert s.share("a").value == pytest.approx(0.4)
-    assert s.untuned.share("a").value == pytest.approx(0.44)
+    assert s.judged("a").value == pytest.approx(0.4)
+    assert s.untuned.judged("a").value == pytest.approx(0.44)
     prices = {pair: p.value for pair, p in s.prices.items()}
     assert prices == {
         ("local", "joint"): pytest.approx(2.0),

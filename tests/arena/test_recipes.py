@@ -5,7 +5,7 @@ from arena_settings import WORLDS, every_world, flat
 
 from companion import policies
 from companion.accounting.privacy import NO_PRIVACY
-from evidence.arena import contest, recipes
+from evidence.arena import recipes
 
 
 def test_every_recipe_is_of_a_policy_that_plays_somewhere():
@@ -54,13 +54,10 @@ def test_the_tuned_number_changes_the_policy_and_one_is_the_default(world):
             assert all(seen.count(one) == 1 for one in seen), name
 
 
-def test_a_policy_without_a_recipe_is_refused_and_the_page_says_why(monkeypatch):
+def test_a_policy_without_a_recipe_is_refused_and_says_why(monkeypatch):
     monkeypatch.delitem(recipes.RECIPES, "ecolog")
-    played = contest.play("plain", WORLDS["plain"], 400, [8.0], 2, 2, 1)
-    rows = {row["policy"]: row for row in contest.summary(played.values())}
-    assert rows["ecolog"]["elsewhere"] == recipes.NO_RECIPE
-    assert rows["ecolog"]["worlds"] == 0
-    assert rows["linucb"]["call"] == "linucb(d=2, noise=0.5, theta_bound=1)"
+    _, refusals = recipes.lineup(WORLDS["clicks"], 400, 8.0)
+    assert refusals["ecolog"] == recipes.NO_RECIPE
 
 
 @pytest.mark.parametrize(
