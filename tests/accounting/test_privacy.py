@@ -183,3 +183,15 @@ def test_an_edge_is_found_from_both_sides_and_on_the_right_one():
         below = privacy.edge(lambda x, root=root: x <= root, 1e-220, 1e60)
         above = privacy.edge(lambda x, root=root: x >= root, 1e60, 1e-220)
         assert root * (1 - 1e-13) < below <= root <= above < root * (1 + 1e-13)
+
+
+def test_an_edge_is_as_soon_found_at_any_size():
+    """Halving 645 powers of e down to 1e-14 of one takes 56 steps."""
+    tried = []
+
+    def holds(x):
+        tried.append(x)
+        return x <= 1e-200
+
+    privacy.edge(holds, 1e-220, 1e60)
+    assert len(tried) <= 57
