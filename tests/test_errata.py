@@ -1,5 +1,6 @@
 """ERRATA.md: every entry is numbered, whole, and names evidence that exists."""
 
+import json
 import re
 from pathlib import Path
 
@@ -176,3 +177,14 @@ def test_the_overview_begins_with_what_is_worst():
     assert rest.count("  * *Consequence:* c follows.") == 3
     assert 'id="xx2" data-paper="XX" data-weight="privacy broken"' in rest
     assert re.findall(r"#(xx\d)", table) == ["xx2", "xx3", "xx1"]
+
+
+QUOTED = {n[1::2] for n in errata.NUMBER.findall(TEXT) if n[2] == "say"}
+
+
+@pytest.mark.parametrize(("chapter", "name"), sorted(QUOTED))
+def test_a_number_that_is_quoted_is_said_in_a_cell(chapter, name):
+    """A name such as "fall_25" may be made from a setting: "fall_" and a number."""
+    cells = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text("utf8"))["cells"]
+    code = "".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    assert re.search(rf"\b{name}\b|\b{name.rpartition('_')[0]}_\{{", code)
