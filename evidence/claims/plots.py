@@ -129,16 +129,18 @@ def ticks(axis, values) -> None:
 
 
 def _round_ticks(axis) -> None:
-    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten where it spans more
-    than a factor of 100."""
+    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten where these are more
+    than five."""
     low, high = axis.get_view_interval()
-    factors = (1, 2, 5)
-    if high > 100.0 * low:
-        factors = (1,)
-    axis.set_major_locator(LogLocator(subs=factors, numticks=6))
-    inside = [v for v in axis.get_major_locator()() if low <= v <= high]
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high) + 1)
+    for factors in ((1, 2, 5), (1,)):
+        every = np.outer(powers, factors).ravel()
+        inside = [v for v in every if low <= v <= high]
+        if len(inside) <= 5:
+            break
     if len(inside) >= 2:
-        ticks(axis, inside)
+        step = -(-len(inside) // 6)
+        ticks(axis, inside[::step])
 
 
 def label_ends(ax) -> None:
