@@ -132,6 +132,10 @@ def read_table(path):
             f"{path} must be text in UTF-8; byte {error.start} is not: save it as CSV "
             "in UTF-8"
         ) from None
+    if "\0" in text:
+        raise ValueError(
+            f"{path} must be text in UTF-8; it has NUL at place {text.index(chr(0))}"
+        )
     lines = _lines(path, text)
     if not lines or not lines[0][1]:
         raise ValueError(f"{path} must begin with a line of names; it is empty")
@@ -141,6 +145,8 @@ def read_table(path):
             raise ValueError(
                 f"{path}: the column {name!r} stands more than once in line 1"
             )
+    if len(lines) == 1:
+        raise ValueError(f"{path} must have a row below its names; it has none")
     rows = []
     for number, entries in lines[1:]:
         if len(entries) != len(names):
