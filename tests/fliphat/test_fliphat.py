@@ -4,12 +4,14 @@ refusals.
 False alarms of statistical tests have chance 1e-7; seeds are fixed.
 """
 
+import time
 from itertools import product
 
 import mpmath
 import numpy as np
 import pytest
 from plain import plain
+from scipy import stats as sps
 
 from companion.fliphat import fliphat as module
 from companion.fliphat.fliphat import (
@@ -398,3 +400,18 @@ def test_a_policy_that_never_takes_a_step_says_so():
         fliphat(5, 63, b_max=1.0, **keys)  # 0.16 log(1 + 16) is below 1
     with pytest.warns(UserWarning, match="Residual FLIPHAT cannot learn"):
         residual_fliphat(5, 63, **keys)  # fewer than min_rows = 32 rows
+
+
+def test_a_hundred_thousand_picks_take_linear_time():
+    """A convolution took minutes.  The loss of so many picks is nearly normal."""
+    k = 100_000
+    ratio = 4e-4
+    began = time.process_time()
+    found = module.composition_delta(1.0, k, ratio)
+    assert time.process_time() - began < 20.0
+    p = 1 / (1 + np.exp(-2 * ratio))
+    q = 1 / (1 + np.exp(-ratio))
+    mean = k * ratio * (2 * (2 * p - 1) + (2 * q - 1))
+    deviation = 2 * ratio * np.sqrt(k * (4 * p * (1 - p) + q * (1 - q)))
+    normal = sps.norm(mean, deviation).expect(lambda z: -np.expm1(1.0 - z), lb=1.0)
+    assert found == pytest.approx(normal, rel=1e-2)
