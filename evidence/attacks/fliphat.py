@@ -4,8 +4,9 @@ from functools import partial
 
 import numpy as np
 
-from companion.fliphat.fliphat import fliphat, residual_fliphat
-from evidence.attacks.audit import Attack, instances, playing, runs_of
+from companion.fliphat.fliphat import fliphat, residual_fliphat, select, update
+from companion.jit import jit
+from evidence.attacks.audit import Attack, filled, instances, playing
 
 # All users but one have zero contexts while the last release's rows are gathered.  The
 # last of them has x = x_max 1 and the reward R or, for the neighbour, -R, so every
@@ -57,6 +58,21 @@ def sign_attack(policy):
     )
 
 
+@jit
+def last_releases(p, s, X, R, rng, out):
+    """out (n, d) <- the estimates after n runs on contexts X (T, K, d) and rewards R (T,
+    K); s is a State, which is overwritten."""
+    for i in range(out.shape[0]):
+        s.t[0] = 0
+        s.n[0] = 0
+        s.n_picks[0] = 0
+        s.theta_hat[:] = 0.0
+        for t in range(X.shape[0]):
+            arm = select(p, s, X[t], rng)
+            update(p, s, arm, X[t, arm], R[t, arm], rng)
+        out[i] = s.theta_hat
+
+
 def difference(theta):
     """First less second coordinate of releases theta (n, 2)."""
     return theta[:, 0] - theta[:, 1]
@@ -76,13 +92,15 @@ def pick_attack(policy):
         X[last - 2 : last + 1] = x
         X[last, :, 1] = -x
         R[last - 2 : last] = reward
-    estimates = runs_of(policy, lambda s: s.theta_hat)
 
-    def released(data, rng, n):
-        return estimates(data, rng, n, [last + 1])[1][:, 0]
+    def released(data, rng, out):
+        X, R = data
+        p = policy.params
+        state = policy.init(p)
+        last_releases(p, state, X[: last + 1], R[: last + 1], rng, out)
 
     return Attack(
-        mechanism=released,
+        mechanism=filled((policy.params.d,), released),
         a=a,
         b=b,
         statistic=difference,
