@@ -83,21 +83,19 @@ class Policy(NamedTuple):
     init(params) -> State, a named tuple of arrays before the first round.
     select(params, state, X, rng) -> arm, the advice for contexts X (K, d).
     update(params, state, arm, x, r, rng) -> None: learn that `arm`, with context x (d,),
-    was played
-        (advised or not) and paid r; the State is changed in place.
+        was played (advised or not) and paid r; the State is changed in place.
     play(params, state, X, R, rng, arms) -> None: the loop over the two on a block of n
-    rounds,
-        contexts X (n, K, d) and rewards R (n, K); writes arms (n,), reads only R[t,
-        arms[t]]. None: the plain loop over `select` and `update`.
+        rounds, contexts X (n, K, d) and rewards R (n, K); writes arms (n,), reads only
+        R[t, arms[t]].
+        None: the plain loop over `select` and `update`.
     guarantee: the privacy that the noise gives.
     universe: the records that are taken as they are; None if nothing is clipped.
     delayed_feedback: whether rewards may come late and in any order; then `update` may
-    read nothing
-        that `select` noted, and nothing that holds only for the round under way.
+        read nothing that `select` noted, and nothing that holds only for the round under
+        way.
     releases: all that others learn of a record, a tuple of `Release`.
     private: names of the fields of State that others must not see, "V.exact" for a field
-    of a
-        field.
+        of a field.
 
     Kernels check nothing: what they rely on stands in Params (d; K, T where memory
     depends on them) and is checked by `need_rounds` and `need_contexts`.
@@ -219,10 +217,11 @@ class Optimiser(NamedTuple):
     init(params, rng) -> State; step(params, state, x, y, rng) -> State after the record x
     (d,), y, whose `theta` (d,) is what is public from then on; run(params, state, X, Y,
     rng, out) -> State is the loop over it on n records, which writes the public parameter
-    after each to out (n, d). A batch method has no step (None): its run takes all n
-    records of its Params at once and writes the last row alone.  Params have d and n, the
-    number of records for which the guarantee holds; `need_records` is the check of what
-    kernels rely on. releases, private: as for a `Policy`.
+    after each to out (n, d).
+    A batch method has no step (None): its run takes all n records of its Params at once
+    and writes the last row alone.  Params have d and n, the number of records for which
+    the guarantee holds; `need_records` is the check of what kernels rely on.
+    releases, private: as for a `Policy`.
     """
 
     name: str

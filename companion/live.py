@@ -339,9 +339,10 @@ class Live(Run):
         guarantee does not cover. Noise is fresh, from the operating system: if two runs
         drew the same for different records, the difference of two releases would show a
         record without noise.  (In a simulation that is to be repeated, set `rng` to a
-        generator of yours.) Raises ValueError, naming what differs, on a file that
-        another run holds, of another version of the package, of another policy or
-        parameter, or that is no saved run.
+        generator of yours.)
+        Raises ValueError, naming what differs, on a file that another run holds, of
+        another version of the package, of another policy or parameter, or that is no
+        saved run.
         """
         need_method("policy", policy, "start")
         path = held.real_path(path)

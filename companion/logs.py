@@ -2,9 +2,10 @@
 
 A log holds the reward of one arm per round.
 Source: Li, Chu, Langford and Wang (2011) for replay; Horvitz and Thompson (1952) for
-weighting. Privacy: an estimate is an exact function of the log, so it gives no guarantee
-by itself, not even if the policy that it values is private.  `private_mean` adds noise
-and says what it promises.
+weighting.
+Privacy: an estimate is an exact function of the log, so it gives no guarantee by itself,
+not even if the policy that it values is private.  `private_mean` adds noise and says what
+it promises.
 """
 
 import numpy as np
@@ -98,9 +99,9 @@ def private_mean(values, low, high, *, epsilon, seed=None, level: float = 0.95):
     Values are clipped to the public bounds [low, high].  Sensitivity: n is public, and
     one person's value moves the mean by at most (high - low) / n, so Laplace noise of
     scale (high - low) / (n epsilon) gives (epsilon, 0)-DP in the central model.  The
-    interval is made of public numbers:
-    Hoeffding's for the values, plus a quantile of the noise, each at half the error.
-    Raises ValueError unless low < high are finite and epsilon > 0.
+    interval is made of public numbers: Hoeffding's for the values, plus a quantile of the
+    noise, each at half the error.  Raises ValueError unless low < high are finite and
+    epsilon > 0.
     """
     values = validate.need_array("values", values, ("n",))
     low = validate.need_float("low", low)

@@ -116,15 +116,13 @@ def simulate(
     T : rounds, at most the horizon of every policy
     seeds : integers >= 0 or SeedSequences, one per repetition (see `repetitions`)
     executor : a `concurrent.futures.Executor` or a Dask `Client`; None: threads over the
-    cores
+        cores
     grid : increasing rounds at which regret is kept; None: 200 even ones
     keep : a folder of yours, one for all workers, in which every finished repetition is
-    kept (by
-        `joblib.Memory`), named by all that it depends on; a later call reads it instead
-        of playing it again, so a run that is killed, or ended by Ctrl-C, loses at most
-        the repetitions under way.  Classes and functions
-        from outside this package are known by name alone: take another folder when you
-        change their code.
+        kept (by `joblib.Memory`), named by all that it depends on; a later call reads it
+        instead of playing it again, so a run that is killed, or ended by Ctrl-C, loses at
+        most the repetitions under way.  Classes and functions from outside this package
+        are known by name alone: take another folder when you change their code.
 
     Returns
     -------

@@ -288,17 +288,15 @@ def contexts_of(
     Parameters
     ----------
     columns : {name: `bounds(low, high)` or `levels(...)`}, public, never taken from the
-    data; a
-        constant entry stands behind them
+        data; a constant entry stands behind them
     arms : labels of two or more arms, in order
     form : "blocks": one row for all arms, and a model per arm (d is K times as large);
         "shared": the row is repeated, for policies that take one context; "rows": a row
         per arm, from columns with {arm} in their names, which stands for the arm's label
         (others are the same for every arm of the one model: they only add noise)
     universe : where contexts lie: "ball" (norm at most 1), "offset_sphere" (the constant
-    is
-        sqrt(1/2), the norm of the others at most that; not with blocks), "cube" (in [-1,
-        1])
+        is sqrt(1/2), the norm of the others at most that; not with blocks), "cube" (in
+        [-1, 1])
     reward : `bounds`, for `Contexts.scaled`
 
     Raises ValueError on anything else.  Noise grows with the dimension `d` of what is

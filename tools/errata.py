@@ -2,9 +2,10 @@
 there.
 
 A number is a link whose title says where it comes from:
-    [27.0](book/online_linucb.ipynb#is-it-private "row: privacy / ε = 10")  a row of a
-    claim [13.9](book/fliphat.ipynb#the-sensitivity "say: missing_factor")         a
-    number of the prose
+    [27.0](book/online_linucb.ipynb#is-it-private "row: privacy / ε = 10")
+        a row of a claim
+    [13.9](book/fliphat.ipynb#the-sensitivity "say: missing_factor")
+        a number of the prose
 What is shown must be the number there, rounded as shown.  An entry that says a statement
 or a proof is wrong needs a row that fails among the claims that name it, a finding that
 holds, or a proof.

@@ -5,10 +5,11 @@ A query moves by s in Z^n, ||s||_2 <= move and |s_i| <= largest; every entry get
 X ~ Bin(bits, p).  With F the distribution function of X and z(k) = Phi^-1(F(k)), for
 every r > 0
 
-    delta(epsilon) <= Gaussian delta(epsilon) at sigma = 1/r and sensitivity move, + n
-    D(r), D(r) = sup over k and 1 <= s <= largest of  F(k) - Phi(z(k - s) + r s)  and of
-    its mirror
-           image  (1 - F(k)) - Phi(r s - z(k + s)),  or 0 if that is larger.
+    delta(epsilon) <= Gaussian delta(epsilon) at sigma = 1/r and sensitivity move,
+                      + n D(r),
+    D(r) = sup over k and 1 <= s <= largest of  F(k) - Phi(z(k - s) + r s)
+           and of its mirror image  (1 - F(k)) - Phi(r s - z(k + s)),
+           or 0 if that is larger.
 
 Proof.  (1) One entry, shift s.  Write H_c(P, Q) for the sum of (P - c Q)_+.  A binomial
 is log-concave, so the likelihood ratio of X and X + s is monotone and H_c(X, X + s) is
@@ -17,14 +18,14 @@ a has power Phi(Phi^-1(a) + r s), which is at most c a + H_c(N(0, 1), N(r s, 1))
 c.  At a = F(k - s) this gives F(k) - c F(k - s) <= D(r) + H_c(N(0, 1), N(r s, 1)), for
 every c >= 0.  The mirror image is the same for H_c(X + s, X).
 (2) Products.  H_c(P1 x P2, Q1 x Q2) is the sum over y of P2(y) H_{c Q2(y)/P2(y)}(P1, Q1).
- So replacing one factor by the Gaussian that (1) compares it with costs at most D(r) in
- all; after n
-replacements the rest is N(0, I) against N(r s, I) in R^n, where ||r s|| <= r move.
+So replacing one factor by the Gaussian that (1) compares it with costs at most D(r) in
+all; after n replacements the rest is N(0, I) against N(r s, I) in R^n, where
+||r s|| <= r move.
 A mixture over s (random rounding with shared randomness) is no worse than its worst s.
 (3) Several releases (`Noise`), each of which may depend on the results y of those before
-it:
-queries, and so shifts, are functions of y, but the bounds on moves and entries hold for
-every y. Let P and Q be the laws of all n results under the two inputs and r_k, D_k those
+it: queries, and so shifts, are functions of y, but the bounds on moves and entries hold
+for every y.
+Let P and Q be the laws of all n results under the two inputs and r_k, D_k those
 of release k. Condition on y = (y_1, ..., y_{n-1}):  H_c(P, Q) = sum over y of P(y)
 H_{c(y)}(P_n(.|y), Q_n(.|y)) with c(y) = c Q(y)/P(y).  By (1) and (2) for the worst shift,
 each term is at most D_n + H_{c(y)}(N(0, 1), N(r_n move_n, 1)).  The sum is D_n + H_c of
@@ -95,12 +96,11 @@ def quantiles(bits: int, p: float, largest: int) -> tuple[np.ndarray, np.ndarray
 def shortfall(z: np.ndarray, rise: np.ndarray, h: int, r: float, largest: int) -> float:
     """Bound on the first of the two suprema of D(r).
 
-    It is the largest Phi(z) - Phi(z - e) over the nodes, where e bounds z(k) - z(k - s) -
-    r s over
-    1 <= s <= largest.  At h = 1 e is exact, by a running maximum.  For blocks it is the
-    sum of the positive parts of rise - r from `largest` below to the end of the block,
-    and z is the worst in the block.  A node with nothing `largest` below it loses all its
-    F.
+    It is the largest Phi(z) - Phi(z - e) over the nodes, where e bounds
+    z(k) - z(k - s) - r s over 1 <= s <= largest.  At h = 1 e is exact, by a running
+    maximum.  For blocks it is the sum of the positive parts of rise - r from `largest`
+    below to the end of the block, and z is the worst in the block.  A node with nothing
+    `largest` below it loses all its F.
     """
     back = -(-largest // h)
     if len(z) < back + 2:

@@ -95,8 +95,7 @@ def delta_bound(epsilon: float, a):
     """`delta_at`, enlarged by more than its rounding error.
 
     For |x| <= 40 (beyond, delta underflows) errors of x, about 2e-16 (1 + a), change
-    phi(x) by
-    40 times as much; cancellation and special functions add less than 1e-12.
+    phi(x) by 40 times as much; cancellation and special functions add less than 1e-12.
     """
     return delta_at(epsilon, a) * (1.0 + ROUNDING + 1e-14 * a)
 

@@ -2,9 +2,10 @@
 
 Source: Faury, Abeille, Jun and Calauzenes (2022), Algorithm 1, as in the public program
 of Sawarni et al. (2024): lambda = 10, step 0.75/(1/4 + 1/(1 + S/2)), gradient descent in
-the norm of V. Differs: written in the original coordinates, where the gradient step is
-theta - (theta - theta_t) - V^-1 x (.) and the projection is `project_ball_in_norm` (the
-program takes matrix square roots and skips projections that move by less than 1e-3).
+the norm of V.
+Differs: written in the original coordinates, where the gradient step is theta - (theta -
+theta_t) - V^-1 x (.) and the projection is `project_ball_in_norm` (the program takes
+matrix square roots and skips projections that move by less than 1e-3).
 """
 
 import math

@@ -144,8 +144,7 @@ def forced_lasso(
     forced : forced rounds per arm and phase (q), at least 1; K * forced below 2^31.
     gap : h > 0.
     penalty_forced, penalty_all : lambda_1 and lambda_(2,0), above 0; round t uses
-    lambda_(2,0)
-        sqrt((log t + log d)/t).
+        lambda_(2,0) sqrt((log t + log d)/t).
     tolerance : of the lasso, above 0.
 
     Returns

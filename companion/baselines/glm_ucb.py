@@ -3,8 +3,9 @@ kappa.
 
 Source: Filippi, Cappe, Garivier and Szepesvari (2010), Algorithm 1, with the width of the
 public program of Sawarni et al. (2024): c sqrt(log t) for the probit link, c for the
-logistic link. Differs: Newton's method from the last estimate in place of BFGS; no
-projection of the estimate (neither has the program).
+logistic link.
+Differs: Newton's method from the last estimate in place of BFGS; no projection of the
+estimate (neither has the program).
 """
 
 import math

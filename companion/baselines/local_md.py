@@ -194,14 +194,13 @@ def local_md(
     ----------
     d, n : dimension, at least 1; records, at least 4
     epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise, steps and batches as
-    at 1),
-        delta in (0, 1) (None: 1/n)
+        at 1), delta in (0, 1) (None: 1/n)
     p : 1 < p <= 2
     radius : of the ball that steps are set for, which is not enforced
     label_bound : labels are clipped to +-label_bound
     calibration : "paper", or "corrected", which clips gradients
     step_scale : above 0, times D/L min(1/sqrt((p - 1) n), epsilon/sqrt(d log(1/delta) (1
-    + log d)))
+        + log d)))
 
     Returns
     -------

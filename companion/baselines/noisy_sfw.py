@@ -186,8 +186,7 @@ def noisy_sfw(
     ----------
     d, n : dimension, at least 1; records, at least 4
     epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise; at most 2 for
-    "paper"), delta in
-        (0, 1) (None: 1/n)
+        "paper"), delta in (0, 1) (None: 1/n)
     p : 1 < p <= 2
     radius : of the ball, above 0
     label_bound : labels are clipped to +-label_bound

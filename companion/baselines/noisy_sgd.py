@@ -2,12 +2,13 @@
 method.
 
 Source: Bassily, Feldman, Guzman and Talwar (2020), Algorithm 2, used for p >= 2; squared
-loss. Privacy: central; neighbours replace one record.  A step shows one gradient with
-noise N(0, sigma^2 I); replacing a record moves it by 2 L <= 2 * 2 (r + Y) in l_2 (q <=
-2), if that record is drawn, which has probability g = 1/n.  All steps compose in Renyi
-divergences (`composed`). Differs: "corrected" is the smallest sigma that this accountant
-allows; the last iterate is released, as in the tables of the streaming paper, and not the
-average of all.
+loss.
+Privacy: central; neighbours replace one record.  A step shows one gradient with noise
+N(0, sigma^2 I); replacing a record moves it by 2 L <= 2 * 2 (r + Y) in l_2 (q <= 2), if
+that record is drawn, which has probability g = 1/n.  All steps compose in Renyi
+divergences (`composed`).
+Differs: "corrected" is the smallest sigma that this accountant allows; the last iterate
+is released, as in the tables of the streaming paper, and not the average of all.
 """
 
 from __future__ import annotations
@@ -176,14 +177,13 @@ def noisy_sgd(
     ----------
     d, n : dimension, at least 1; records, at least 2
     epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1)
-    (None: 1/n);
-        refused where the accountant's orders end (epsilon about log(1/delta)/400)
+        (None: 1/n); refused where the accountant's orders end (epsilon about
+        log(1/delta)/400)
     p : 2 or inf
     radius : of the ball, above 0
     label_bound : labels are clipped to +-label_bound
     lipschitz : L of the noise and of the step (None: the valid 2 (radius + label_bound);
-    a smaller
-        one weakens the guarantee, which says so)
+        a smaller one weakens the guarantee, which says so)
     calibration : "paper", sigma^2 = 8 L^2 log(1/delta)/epsilon^2, or "corrected"
     step_scale : above 0
 

@@ -5,15 +5,17 @@ Episode l is rounds 2^l to 2^(l+1) - 1.  After it one private regression on its 
 projection) makes the estimate that the next episode plays greedily.
 
 Source: the FLIPHAT paper, Algorithm 1 (N-IHT), 2 (FLIPHAT), 3 (peeling), Theorem 5.1,
-Lemma A.2. Privacy: replace one user's context and reward.  A row moves a coordinate of
-eta times the gradient of n rows by at most 4 eta x_max R/n in a step from zero
+Lemma A.2.
+Privacy: replace one user's context and reward.  A row moves a coordinate of eta times the
+gradient of n rows by at most 4 eta x_max R/n in a step from zero
 (`gradient_sensitivity`); peeling s entries is an exact composition of s noisy maxima and
 s values (`noise_multiplier`), over all steps that use the row; a row enters one release,
-and its user's own arm is not shown to others. Differs: while the estimate is zero the arm
-is drawn uniformly (the paper's argmax over zeros is undefined).  "corrected" clips
-contexts and has the noise of the proved sensitivity. `residual_fliphat`, our variant,
-clips contexts and residuals inside the gradient, so that much less noise is needed; it
-may start a release from the last estimate, or keep all data.
+and its user's own arm is not shown to others.
+Differs: while the estimate is zero the arm is drawn uniformly (the paper's argmax over
+zeros is undefined).  "corrected" clips contexts and has the noise of the proved
+sensitivity. `residual_fliphat`, our variant, clips contexts and residuals inside the
+gradient, so that much less noise is needed; it may start a release from the last
+estimate, or keep all data.
 """
 
 from __future__ import annotations
@@ -39,7 +41,14 @@ from companion.core import ROOM, Policy, Release, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import axpy
 from companion.kernels.mechanisms import peel, random_integer
-from companion.validate import LARGEST, need_choice, need_float, need_int, need_positive
+from companion.validate import (
+    LARGEST,
+    need_choice,
+    need_float,
+    need_int,
+    need_positive,
+    need_probability,
+)
 
 # largest `iterations` of the variant, and `iteration_rate` of FLIPHAT
 MAX_ITERATIONS = 1000
@@ -54,14 +63,38 @@ MAX_ITERATIONS = 1000
 # Source: Dwork and Roth (2014), Claim 3.9; Kairouz, Oh and Viswanath (2015), Theorem 3.2.
 
 
-ROUNDING = 1e-11  # relative error of `composition_delta`: this, and 1e-14 for every pick
+ROUNDING = 1e-11  # relative error of `delta_of_signs`: this, and 1e-14 for every pick
 
 LAST_DIGITS = 2e-14  # rounding of the largest loss, 3 picks ratio, against epsilon
 
 
-def composition_delta(epsilon: float, picks: int, ratio: float) -> float:
-    """Smallest delta of `picks` picks and values: the sum of P(L) max(0, 1 - exp(epsilon
-    - L)).
+class SignLaw(NamedTuple):
+    """The law of the right answers among k picks and k values, whose loss is L."""
+
+    picks: int  # k
+    ratio: float
+    pick: np.ndarray  # (k + 1,) P(a = i): picks whose answer is the likelier one
+    value: np.ndarray  # (k + 2,) P(b = i), the same of values; 0 at k + 1
+    tail: np.ndarray  # (k + 2,) P(b >= i)
+
+
+def sign_law(picks: int, ratio: float) -> SignLaw:
+    """`SignLaw` of so many picks and values at this sensitivity over noise."""
+    counts = np.arange(picks + 1)
+    pick = binom.pmf(counts, picks, 1.0 / (1.0 + np.exp(-2.0 * ratio)))
+    value = binom.pmf(counts, picks, 1.0 / (1.0 + np.exp(-ratio)))
+    tail = np.cumsum(value[::-1])[::-1]
+    return SignLaw(
+        picks=picks,
+        ratio=ratio,
+        pick=pick,
+        value=np.append(value, 0.0),
+        tail=np.append(tail, 0.0),
+    )
+
+
+def delta_of_signs(epsilon: float, law: SignLaw) -> float:
+    """The sum of P(L) max(0, 1 - exp(epsilon - L)).
 
     The loss is L = (2 (2a - picks) + (2b - picks)) ratio with independent binomial a and
     b.  For a given a, T(a) is the expectation over b.  A larger a by one adds 4 ratio to
@@ -71,50 +104,55 @@ def composition_delta(epsilon: float, picks: int, ratio: float) -> float:
     is linear in `picks`, and the error relative, at most 1e-11 + 1e-14 picks, however
     small delta is.
     """
-    epsilon = need_float("epsilon", epsilon, 0.0)
-    ratio = need_float("ratio", ratio, 0.0)
-    k = need_int("picks", picks, 0)
-    if k == 0 or epsilon >= 3.0 * k * ratio:  # the largest loss
+    k = law.picks
+    ratio = law.ratio
+    if epsilon >= 3.0 * k * ratio:  # the largest loss
         return 0.0
     counts = np.arange(k + 1)
-    pick = binom.pmf(counts, k, 1.0 / (1.0 + np.exp(-2.0 * ratio)))
-    value = binom.pmf(counts, k, 1.0 / (1.0 + np.exp(-ratio)))
-    tail = np.append(np.cumsum(value[::-1])[::-1], 0.0)  # of b or more
-    value = np.append(value, 0.0)
     start = (epsilon / ratio + 3.0 * k) / 2.0  # L > epsilon for b > start - 2 a
     first = math.floor(start) + 1
     over = first - start
     b = np.clip(first - 2 * counts, 0, k + 1)  # the first such b; k + 1: there is none
     inside = (first - 2 * counts >= 0) & (first - 2 * counts <= k)
     above = (first - 2 * counts >= -1) & (first - 2 * counts < k)
-    new = np.where(inside, value[b], 0.0) * -np.expm1(-2.0 * ratio * over)
-    next_value = value[np.clip(first - 2 * counts + 1, 0, k + 1)]
+    new = np.where(inside, law.value[b], 0.0) * -np.expm1(-2.0 * ratio * over)
+    next_value = law.value[np.clip(first - 2 * counts + 1, 0, k + 1)]
     new += np.where(above, next_value, 0.0) * -np.expm1(-2.0 * ratio * (over + 1.0))
-    new[1:] += tail[b[:-1]] * -np.expm1(-4.0 * ratio)
+    new[1:] += law.tail[b[:-1]] * -np.expm1(-4.0 * ratio)
     expected = lfilter([1.0], [1.0, -np.exp(-4.0 * ratio)], new)
-    return float(pick @ expected)
+    return float(law.pick @ expected)
 
 
-def _spends_at_most(epsilon, delta, picks, ratio):
-    """Whether `composition_delta`, enlarged by more than its rounding error, is at most
+def composition_delta(epsilon: float, picks: int, ratio: float) -> float:
+    """Smallest delta of `picks` picks and values at this ratio, sensitivity over
+    noise."""
+    epsilon = need_float("epsilon", epsilon, 0.0)
+    ratio = need_float("ratio", ratio, 0.0)
+    picks = need_int("picks", picks, 0)
+    return delta_of_signs(epsilon, sign_law(picks, ratio))
+
+
+def _spends_at_most(epsilon, delta, law):
+    """Whether `delta_of_signs`, enlarged by more than its rounding error, is at most
     delta."""
-    error = ROUNDING + 1e-14 * picks
-    return composition_delta(epsilon, picks, ratio) * (1.0 + error) <= delta
+    error = ROUNDING + 1e-14 * law.picks
+    return delta_of_signs(epsilon, law) * (1.0 + error) <= delta
 
 
 def composition_epsilon(delta: float, picks: int, ratio: float) -> float:
     """Smallest epsilon >= 0 with composition_delta(epsilon, picks, ratio) <= delta in (0,
     1), rounded up."""
-    _, delta = need_budget(1.0, delta)
+    delta = need_probability("delta", delta)
     picks = need_int("picks", picks, 0)
     ratio = need_float("ratio", ratio, 0.0, allow_inf=True)
     if picks == 0 or ratio == 0.0:
         return 0.0
     if ratio == np.inf:
         return np.inf
+    law = sign_law(picks, ratio)
 
     def enough(epsilon):
-        return _spends_at_most(epsilon, delta, picks, ratio)
+        return _spends_at_most(epsilon, delta, law)
 
     if enough(0.0):
         return 0.0
@@ -138,7 +176,7 @@ def noise_multiplier(picks: int, epsilon: float, delta: float) -> float:
     delta)-DP.
 
     epsilon in [1e-9, 1e9], or inf (the multiplier is then 0).  Rounded up: the delta it
-    is found for is below the asked one by the error of `composition_delta`.
+    is found for is below the asked one by the error of `delta_of_signs`.
     """
     picks = need_int("picks", picks, 1)
     epsilon, delta = _need_noise_budget(epsilon, delta)
@@ -146,7 +184,7 @@ def noise_multiplier(picks: int, epsilon: float, delta: float) -> float:
         return 0.0
 
     def enough(ratio):
-        return _spends_at_most(epsilon, delta, picks, ratio)
+        return _spends_at_most(epsilon, delta, sign_law(picks, ratio))
 
     # at this ratio the pure bound holds (delta 0); rounding may hide that it does
     low = beyond(enough, epsilon / (3.0 * picks), 1.0 - 1e-6)
@@ -208,12 +246,15 @@ def printed_scales(n, *, sparsity, epsilon, delta, eta, x_max, b_max, R, iterati
     for m in np.maximum(iterations, 1):
         multipliers.append(paper_multiplier(sparsity, epsilon, delta, m))
     xi = eta * (R + x_max * b_max) / n * multipliers  # line 7
-    worst = 0.0
+    largest = {}  # ratio of all releases of so many steps
     for i, m in enumerate(iterations):
         if m == 0 or xi[i] == 0.0:
             continue
         bound = R[i] if m == 1 else R[i] + x_max * b_max
         ratio = gradient_sensitivity(n[i], eta, x_max, bound) / xi[i]
+        largest[m] = max(largest.get(m, 0.0), ratio)
+    worst = 0.0
+    for m, ratio in largest.items():
         worst = max(worst, composition_epsilon(delta, sparsity * int(m), ratio))
     return xi, worst
 
@@ -502,16 +543,15 @@ def fliphat(
     b_max : bound on the l1 norm of beta, in [1e-50, 1e50], like x_max and eta.
     x_max : bound on the coordinates of a context; None: sqrt(2 log max(d, 2)).
     noise : sigma >= 0, the scale of a reward's own noise (not of the noise for privacy),
-    in R_l =
-        x_max b_max + sigma sqrt(2 log(1 + N_l)), N_l = 2^l rows; rewards are clipped at
-        R_l.
+        in R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)), N_l = 2^l rows; rewards are
+        clipped at R_l.
     eta : step size.
     iteration_rate : in [0, 1000]; release l takes floor(iteration_rate log(1 + N_l
-    b_max^2)) steps.
+        b_max^2)) steps.
     calibration : "corrected": contexts are clipped to x_max, sensitivity and composition
-    are
-        proved (`corrected_scales`).  "paper": as printed; contexts are not clipped unless
-        clip_contexts=True, and the guarantee says what that gives (infinite if not).
+        are proved (`corrected_scales`).  "paper": as printed; contexts are not clipped
+        unless clip_contexts=True, and the guarantee says what that gives (infinite if
+        not).
 
     Returns
     -------

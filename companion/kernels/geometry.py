@@ -2,8 +2,9 @@
 prefers.
 
 With 1/p + 1/q = 1 the dual of l_p is l_q (q = inf for p = 1).  Kernels take exponents in
-[1, inf]. Source: Bassily, Guzman and Nandi (2021), section 2 (regular norms); the smooth
-exponent of least regularity is derived in `smooth_exponent`.
+[1, inf].
+Source: Bassily, Guzman and Nandi (2021), section 2 (regular norms); the smooth exponent
+of least regularity is derived in `smooth_exponent`.
 """
 
 import math
@@ -42,7 +43,7 @@ def smooth_exponent(q, d):
     its logarithm, 1/(r - 1) - 2 log(d)/r^2, vanishes at r = log d -+ sqrt(log d (log d -
     2)).  For log d <= 2 kappa only grows and r = 2 is best; else the smaller root lies
     below 2, kappa falls up to the larger one, and that (or q, if it comes first) is best.
-     ValueError unless q >= 2 and d >= 1.
+    ValueError unless q >= 2 and d >= 1.
     """
     q = need_float("q", q, 2.0, allow_inf=True)
     d = need_int("d", d, 1)

@@ -9,7 +9,8 @@ into Params, and `LINKS` names them.
 The loss of a reward r in [0, 1] is that of a Bernoulli reward, its negative
 log-likelihood
 -r log mean(z) - (1 - r) log(1 - mean(z)).  For the logistic link its derivative is
-mean(z) - r. Source: McCullagh and Nelder (1989), sections 2.5 and 4.3.
+mean(z) - r.
+Source: McCullagh and Nelder (1989), sections 2.5 and 4.3.
 """
 
 import math

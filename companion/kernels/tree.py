@@ -10,9 +10,9 @@ lies in at most `privacy.tree_levels(T)` blocks over the whole run, so with an i
 sensitivity Delta the sequence of all node sums has sensitivity Delta sqrt(levels).
 The square root releases B (B x + z) with B B = prefix sums: the noise of prefix t is (B
 z)_t, and sigma is for the sensitivity Delta times the norm of B's first column, the
-longest. Source: Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); the
-square root:
-Fichtenberger, Henzinger and Upadhyay (2023).
+longest.
+Source: Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); the square
+root: Fichtenberger, Henzinger and Upadhyay (2023).
 """
 
 import numpy as np

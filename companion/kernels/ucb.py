@@ -3,8 +3,9 @@ ruled out.
 
 An arm x has the bound mean(x'theta) + width sqrt(x'Ax), A a symmetric matrix.  Rounding
 makes forms of long contexts (1e8) negative: they count as 0.  The first arm wins ties;
-identical arms tie. Source: Abbasi-Yadkori, Pal and Szepesvari (2011), section 4; ruling
-out: Even-Dar, Mannor and Mansour (2006).
+identical arms tie.
+Source: Abbasi-Yadkori, Pal and Szepesvari (2011), section 4; ruling out: Even-Dar, Mannor
+and Mansour (2006).
 """
 
 import math

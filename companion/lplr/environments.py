@@ -179,8 +179,7 @@ def hard_bandit(d: int, r: float) -> Contexts:
     d = 1: one context, actions (r) and (-r), r in (0, 1], theta = 0.5.  d = 2: actions
     (1/2, r) and (1/2, -r), r in (0, 0.8], roles swapped in the second context, theta =
     (.5, .5).  d = 3: (1/2, +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated
-    by the context.   Raises ValueError on
-    anything else.
+    by the context.  Raises ValueError on anything else.
     """
     d = need_int("d", d, 1, 3)
     largest = {1: 1.0, 2: 0.8, 3: 0.6}[d]  # so that the arms lie in the unit ball

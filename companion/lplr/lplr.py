@@ -10,21 +10,22 @@ may move them (the interval statistic).
 
 Source: Li, Simchi-Levi and Wang, "On the optimal regret of locally private linear
 contextual bandit" (2024), Algorithms 1 to 6 and Lemmas 1 to 3; their alpha is `epsilon`
-here. Privacy: local, delta = 0; neighbours: replace the user's (x, a, y).  Every user
-sends one message, to one stage of one epoch, so budgets do not add up.  The sensitivities
-are in `noise_scales`. Differs: noise "corrected" (the default) or "paper" (as printed,
-not private for any epsilon: the support of one-sided Wishart noise moves with the data,
-two bins change and not one, and labels are unbounded).  One pooled oracle on phi(x, a),
-as all actions share theta; per_action gives one oracle per action as printed.  Algorithm
-4, line 6 is compress-and-clip, V (V'XV)_+ V', and the top eigenvalue is kept within the
-range of the true one.  An inactive bin has half-width eta(parent) +
-||phi_h||; line 11 of Algorithm 5 prints gamma^-k alone, which ignores the errors of the
-layers above.  Residual labels use clipped predictions.  The second test of Algorithm 5,
-line 10 follows from the first and is left out, and so is the message of layer 1's
-interval stage, which has nothing to measure.  Where a half-width is no less than ||phi||
-the interval is (0, ||phi||).  Users left over by the 2d stages, and those of the last
-epoch, are not asked. Records outside the unit ball or [-1, 1] are clipped before anything
-else.
+here.
+Privacy: local, delta = 0; neighbours: replace the user's (x, a, y).  Every user sends one
+message, to one stage of one epoch, so budgets do not add up.  The sensitivities are in
+`noise_scales`.
+Differs: noise "corrected" (the default) or "paper" (as printed, not private for any
+epsilon: the support of one-sided Wishart noise moves with the data, two bins change and
+not one, and labels are unbounded).  One pooled oracle on phi(x, a), as all actions share
+theta; per_action gives one oracle per action as printed.  Algorithm 4, line 6 is
+compress-and-clip, V (V'XV)_+ V', and the top eigenvalue is kept within the range of the
+true one.  An inactive bin has half-width eta(parent) + ||phi_h||; line 11 of Algorithm 5
+prints gamma^-k alone, which ignores the errors of the layers above.  Residual labels use
+clipped predictions.  The second test of Algorithm 5, line 10 follows from the first and
+is left out, and so is the message of layer 1's interval stage, which has nothing to
+measure.  Where a half-width is no less than ||phi|| the interval is (0, ||phi||).  Users
+left over by the 2d stages, and those of the last epoch, are not asked. Records outside
+the unit ball or [-1, 1] are clipped before anything else.
 """
 
 from __future__ import annotations
@@ -190,14 +191,12 @@ def lplr_params(
     M : bins per node, >= 1; None: ceil(ln T / (2 ln gamma)).
     calibration : "corrected" (private) or "paper" (the printed noise).
     constants : of the half-widths: "theory" (as printed in Lemmas 1 to 3 for the printed
-    noise, not
-        proved for either noise) or "calibrated" (z standard deviations of the known
-        noise: no theorem).
+        noise, not proved for either noise) or "calibrated" (z standard deviations of the
+        known noise: no theorem).
     failure : chance that an interval misses, in (0, 1), for "theory".
     z : standard deviations, >= 0, for "calibrated".
     threshold : >= 0; a bin is active if its noisy share times sqrt(n) is above it; None:
-    by
-        constants.
+        by constants.
 
     Returns
     -------

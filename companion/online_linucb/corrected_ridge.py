@@ -120,7 +120,7 @@ def corrected_ridge(
     ----------
     d, T, epsilon, delta, calibration, universe : as in `online_linucb`.
     ridge, shift : lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t); ridge > 0, shift
-    >= 0.
+        >= 0.
     noise : R >= 0, sub-Gaussian scale of the rewards.
     theta_bound : S >= 0, bound on the norm of theta.
     failure : in (0, 1), chance that some confidence set misses theta; None: 1/(T + 1).

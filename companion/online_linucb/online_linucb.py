@@ -25,10 +25,11 @@ else is computed from messages but `State.clipped`, an exact count for experimen
 must not be released. calibration="paper" is 2 sqrt(2 ln(1.25/delta))/epsilon on each of x
 and y, as if each were released alone: too little in the ball (2 < 2 sqrt2), enough on the
 offset sphere (2 > sqrt3), by a formula proved for epsilon <= 1.  The guarantee says what
-it really gives. Differs: gradients are clipped to G (appendix B calls G "the clipping
-constant", Algorithm 1 does not clip).  Width and G take practical forms by default: with
-those of the theory the policy plays nearly at random.  Priors, which the paper leaves
-open, are Maler's; Algorithm 7's constant, printed as 2/(G D), is Maler's 1/(8 G D).
+it really gives.
+Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm
+1 does not clip).  Width and G take practical forms by default: with those of the theory
+the policy plays nearly at random.  Priors, which the paper leaves open, are Maler's;
+Algorithm 7's constant, printed as 2/(G D), is Maler's 1/(8 G D).
 """
 
 import math

@@ -1,10 +1,10 @@
 """Worlds of generalized linear rewards: the paper's own stream, and three families of
 ours.
 
-Rewards are Bernoulli with mean mean(x'theta).  Source: Section 8 of the paper; its
-numbers for kappa come out with the stream of the public program of Sawarni et al. (2024)
-(`paper_world`). Its direction of theta is a normalised point of the cube, not uniform on
-the sphere as the paper says.
+Rewards are Bernoulli with mean mean(x'theta).
+Source: Section 8 of the paper; its numbers for kappa come out with the stream of the
+public program of Sawarni et al. (2024) (`paper_world`). Its direction of theta is a
+normalised point of the cube, not uniform on the sphere as the paper says.
 """
 
 from typing import NamedTuple

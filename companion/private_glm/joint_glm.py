@@ -5,20 +5,20 @@ bandits", Algorithm 2 (accounting: Section 6, Appendix J.3; optimiser: Lemma U.4
 Privacy: joint (what the *other* users see); neighbours: replace one user's contexts and
 reward. One user (x, r), ||x|| <= 1, r in [0, 1], moves
     tree V, sum of x x' of the explored rounds, by at most sqrt2 in Frobenius norm, in
-    each of the
-        m = floor(log2 T) + 1 nodes that hold the round;
+        each of the m = floor(log2 T) + 1 nodes that hold the round;
     tree H, sum of w x x' of all others, 0 <= w <= L/e with L = slope(0), by sqrt2 L/e;
     the sum of gradients of either fit by 2 in each of its steps (the ridge is nobody's
-    data).
+        data).
 All noise is Gaussian, so releases add up in zCDP.  A user may explore under one data set
 only, and then enters both trees and both fits, each with half of the squared movement or
-less: `ledgers`. Differs (rule "corrected"): an estimate is refreshed when a *released*
-matrix has outgrown its last value, tested before every round, never because some user
-explored, which is that user's secret. Gradients are sums, not means, for the number of
-explored rounds is secret, too; steps are few, preconditioned by a released matrix, and
-start from the last estimate; the second half of the iterates is averaged.  Eigenvalues
-have floors; the second estimate's constraint set is the ball; the reward bound is R = 1.
-rule "paper" refreshes as printed, without a guarantee.
+less: `ledgers`.
+Differs (rule "corrected"): an estimate is refreshed when a *released* matrix has outgrown
+its last value, tested before every round, never because some user explored, which is that
+user's secret. Gradients are sums, not means, for the number of explored rounds is secret,
+too; steps are few, preconditioned by a released matrix, and start from the last estimate;
+the second half of the iterates is averaged.  Eigenvalues have floors; the second
+estimate's constraint set is the ball; the reward bound is R = 1.  rule "paper" refreshes
+as printed, without a guarantee.
 """
 
 import math

@@ -11,12 +11,13 @@ Replacing a user moves the integers by at most `levels` for a gradient (norm at 
 coordinates with shared randomness.  Matrix and gradients share one zCDP budget; b is
 proved by `accounting.binomial` for all 1 + steps releases together (`calibrated`).  A
 weight is clipped at Delta = min(slope(0), 1/kappa*), so the sensitivity holds for all
-data, not with high probability under the model (Lemma F.7). Differs: batch lengths sum to
-T; of the confidence widths only the first batch's has sqrt(kappa) (`widths`: the paper
-prints it for all); the optimiser is preconditioned by the released matrix and takes
-`steps` gradients where the paper takes (epsilon n)^2/(d log^3); values are quantised on
-[0, 2 L] (the paper: on [0, L], which overflows); eigenvalues have a floor.  Messages are
-summed in the aggregated law (`mechanisms.shuffle_analyse`).
+data, not with high probability under the model (Lemma F.7).
+Differs: batch lengths sum to T; of the confidence widths only the first batch's has
+sqrt(kappa) (`widths`: the paper prints it for all); the optimiser is preconditioned by
+the released matrix and takes `steps` gradients where the paper takes (epsilon n)^2/(d
+log^3); values are quantised on [0, 2 L] (the paper: on [0, L], which overflows);
+eigenvalues have a floor.  Messages are summed in the aggregated law
+(`mechanisms.shuffle_analyse`).
 """
 
 import functools

@@ -14,9 +14,10 @@ synthetic one instead, whose gradient is exactly 0, so each of the two moves by 
 what replacing a record moves one.  Two halves cost what one whole costs, or less (see the
 chapter): the guarantee is that of a single learner, provided that every arm is updated in
 every round after the forced ones.  In a forced round only the forced arm is updated, and
-its user must play it. Differs: local clocks (the paper's global t breaks the sum after
-the forced rounds); leaves and rewards are clipped; the learner may be the tree of
-Algorithm 1 on the l_1 ball.
+its user must play it.
+Differs: local clocks (the paper's global t breaks the sum after the forced rounds);
+leaves and rewards are clipped; the learner may be the tree of Algorithm 1 on the l_1
+ball.
 """
 
 from __future__ import annotations
@@ -155,20 +156,20 @@ def sco_bandit(
     ----------
     d, K, T : dimension, arms, horizon; d >= 1, K in [1, 10,000], T >= 2
     epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1)
-    (None: 1/T) t0 : forced rounds per arm, K t0 < T
+        (None: 1/T)
+    t0 : forced rounds per arm, K t0 < T
     gap : h_sub > 0, arms within half of it of the best forced estimate are candidates
     link : "linear", "logistic" or "probit"
     radius : of the l_1 ball of the estimates
     label_bound : rewards are clipped to +-label_bound ([0, label_bound] unless linear)
     learner : "tree" (Algorithm 1), or a selector of Algorithm 2: "argmin", "coordinates",
-    "gumbel"
+        "gumbel"
     calibration, schedule : as in `streaming_fw` and `vertex_fw`; "paper" or "corrected"
     clip : bound C of leaves, in l_2 for the tree and in l_inf for vertices; None: what
-    `leaf_clip`
-        gives (2 (radius + label_bound) if linear), for "paper" none.  In l_2 it binds for
-        contexts longer than 1: the step of a longer one is shortened, and in return the
-        noise of the tree is smaller by sqrt(d) than a bound that never binds would need.
-        The sensitivity is 2 C for every C, so the guarantee is the same
+        `leaf_clip` gives (2 (radius + label_bound) if linear), for "paper" none.  In l_2
+        it binds for contexts longer than 1: the step of a longer one is shortened, and in
+        return the noise of the tree is smaller by sqrt(d) than a bound that never binds
+        would need.  The sensitivity is 2 C for every C, so the guarantee is the same
     synthetic : False leaves out the synthetic updates, and then there is no joint privacy
 
     Returns

@@ -13,9 +13,9 @@ random:
     4     d_t = S/(t + 1), v_t = argmin <d_t, v> in the ball (Algorithm 2: a noisy choice)
     5     publish theta_(t+1) = theta_t + 1/(t + 1) (v_t - theta_t)
 Source: Han, Liang, Liang, Wang, Yao and Zhang (2022), Algorithms 1, 2, 4; Theorems 3.1
-and 3.11. Privacy: central; neighbours replace one record, which enters one leaf.  Given
-what was released before, theta_t and theta_(t-1) are fixed, so that leaf alone moves, by
-at most
+and 3.11.
+Privacy: central; neighbours replace one record, which enters one leaf.  Given what was
+released before, theta_t and theta_(t-1) are fixed, so that leaf alone moves, by at most
     2 t beta ||theta_t - theta_(t-1)||_p + 2 L <= 2 (beta D + L) in l_q, D = 2 r,
 or by 2 C if it is clipped to norm C.  Releases compose as one Gaussian mechanism
 (`movement`) or by concentrated privacy.
@@ -284,14 +284,13 @@ def vertex_noise(problem, epsilon, delta, calibration, method, schedule, clip):
     """(scale, schedule, true epsilon) of the noisy choice of a vertex.
 
     The score of a vertex v is <d_t, v>; a record moves d_t by at most s/(t + 1) in l_inf,
-    so the
-    *range* of the change over the ball is at most D s/(t + 1), and a choice with noise
-    b_t loses at most epsilon_t = range/b_t (a common shift of all scores changes
-    nothing).  zCDP adds up:
-    rho_t = epsilon_t^2/2 for Laplace noise, epsilon_t^2/8 for Gumbel (the exponential
-    mechanism). "paper": b_t = 4 D (beta D + L) sqrt(log n log(1/delta))/(epsilon sqrt t).
-     "corrected":
-    epsilon_t = a/sqrt t (falling) or constant, so that the sum is rho(epsilon, delta).
+    so the *range* of the change over the ball is at most D s/(t + 1), and a choice with
+    noise b_t loses at most epsilon_t = range/b_t (a common shift of all scores changes
+    nothing).  zCDP adds up: rho_t = epsilon_t^2/2 for Laplace noise, epsilon_t^2/8 for
+    Gumbel (the exponential mechanism).
+    "paper": b_t = 4 D (beta D + L) sqrt(log n log(1/delta))/(epsilon sqrt t).
+    "corrected": epsilon_t = a/sqrt t (falling) or constant, so that the sum is
+    rho(epsilon, delta).
     """
     n = problem.n
     s = problem.sensitivity if clip == np.inf else 2.0 * clip
@@ -581,19 +580,18 @@ def streaming_fw(
     ----------
     d, n : dimension, at least 1; records for which the guarantee holds, at least 1
     epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1)
-    (None: 1/n)
+        (None: 1/n)
     p : exponent of the ball, in [1, inf]; contexts have ||x||_q <= 1, 1/p + 1/q = 1
     radius : of the ball, above 0
     loss : "squares", "logistic", "probit" or "inner product"
     label_bound : labels are clipped to +-label_bound ([0, label_bound] for logistic and
-    probit)
+        probit)
     calibration : "paper" (Theorem 3.1 at valid constants), "zcdp" (the same noise,
-    counted better)
-        or "corrected" (exactly what the budget needs)
+        counted better) or "corrected" (exactly what the budget needs)
     factorisation : "tree", or "sqrt", which keeps n d numbers
     clip : bound C of the leaves in l_2 (in l_q for "zcdp"; refused for "paper"); inf:
-    none; None:
-        for "corrected" the C of `leaf_clip` times d^max(0, 1/2 - 1/q), else none
+        none; None: for "corrected" the C of `leaf_clip` times d^max(0, 1/2 - 1/q), else
+        none
     step_scale : c in (0, 1], steps are c/(t + 1)
 
     Returns
@@ -658,16 +656,15 @@ def vertex_fw(
     Parameters
     ----------
     d, n, epsilon, delta, radius, loss, label_bound, step_scale : as in `streaming_fw`,
-    for p = 1
+        for p = 1
     calibration : "paper" (Theorem 3.11 at valid constants) or "corrected" (concentrated
-    privacy)
+        privacy)
     selector : "argmin" (the paper's Laplace noise on all 2 d scores), "coordinates" (one
-    draw per
-        coordinate) or "gumbel" (the exponential mechanism)
+        draw per coordinate) or "gumbel" (the exponential mechanism)
     schedule : of the losses epsilon_t: "falling" like 1/sqrt t, or "constant"; for
-    "corrected"
+        "corrected"
     clip : bound C of the leaves in l_inf (refused for "paper"); inf: none; None: as in
-    `leaf_clip`
+        `leaf_clip`
 
     Returns
     -------

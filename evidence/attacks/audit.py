@@ -15,33 +15,34 @@ outputs picks it, the other half is counted.  An event that b never hits has an 
 of about log(2/(1 - level))/n, so the bound stays finite.
 
 A bound above the promised epsilon refutes the promise (and does so wrongly with
-probability at most
-1 - level).  A bound below it proves nothing: the pair of inputs or the event may be badly
-chosen. Source: Jagielski, Ullman and Oprea (2020), section 3; Clopper and Pearson (1934).
+probability at most 1 - level).  A bound below it proves nothing: the pair of inputs or
+the event may be badly chosen.
+Source: Jagielski, Ullman and Oprea (2020), section 3; Clopper and Pearson (1934).
 
 An algorithm offers an `AuditSpec`: attacks on it, and what others see of its records,
 from which `evidence.measure` rebuilds its guarantee: how far a record moves what a kernel
 lets out with the same noise, how often that happens while the algorithm plays, and the
-noise that is drawn. Laws of the numbers that a kernel lets out:
+noise that is drawn.
+Laws of the numbers that a kernel lets out:
     None        that of the draws which the kernel makes (normal, Laplace or binomial)
     "gaussian"  numbers with normal noise of any covariance, over all calls together
     "laplace"   numbers with independent Laplace noise
     "wishart"   matrices (..., d, d) with the difference of two Wishart_d(d+1, cI)
-    matrices "peeling"   a vector of which "peeled" shows the noisily largest entries,
-    with noise; "picks"
-                is where they stand; Laplace noise of one scale, fresh for every pick and
-                value
+                matrices
+    "peeling"   a vector of which "peeled" shows the noisily largest entries, with noise;
+                "picks" is where they stand; Laplace noise of one scale, fresh for every
+                pick and value
     "counts"    multiples of one step with independent binomial noise
     "generalized"  vectors with generalized Gaussian noise of one norm, independent in
-    every call "prefix"    prefix sums divided by (number of terms + 1), whose dyadic
-    blocks have such noise "values"    one of a few values (randomised response, the
-    exponential mechanism), drawn afresh
-                in every call
+                every call
+    "prefix"    prefix sums divided by (number of terms + 1), whose dyadic blocks have
+                such noise
+    "values"    one of a few values (randomised response, the exponential mechanism),
+                drawn afresh in every call
     "sampled"   as "gaussian", each call about one record drawn at random
     "scores"    the vector x whose noisily smallest vertex <x, +-r e_j> is shown
-    ("vertex"), with
-                independent noise "laplace", "coordinates" (one draw for both signs) or
-                "gumbel"
+                ("vertex"), with independent noise "laplace", "coordinates" (one draw for
+                both signs) or "gumbel"
 """
 
 import functools
@@ -216,9 +217,8 @@ def attacked(
     level: float = 0.95,
 ) -> Audit:
     """`epsilon_lower_bound` of one `Attack`.  Raises ValueError where its inputs are no
-    neighbours:
-    streams that differ in more than one user, or in another than the one whose arm is
-    hidden.
+    neighbours: streams that differ in more than one user, or in another than the one
+    whose arm is hidden.
     """
     need_neighbours(attack.a, attack.b, getattr(attack.mechanism, "user", None))
     return epsilon_lower_bound(
@@ -371,22 +371,20 @@ class AuditInstance(NamedTuple):
 
     policy: the instance (a policy or an optimiser), asked for epsilon = 1.
     releases: {kernel: read}; whatever others learn of a record passes through one of
-    these kernels
-        while the policy plays; read(result, *arguments), called after the kernel, picks
-        the released numbers out of them: [(law, numbers), ...], without copying.
+        these kernels while the policy plays; read(result, *arguments), called after the
+        kernel, picks the released numbers out of them: [(law, numbers), ...], without
+        copying.
     private_fields: fields of the State that others do not see (a trusted curator's
-    records,
-        scratch), "V.exact" for a field of a field.
+        records, scratch), "V.exact" for a field of a field.
     initial_state: None, or a State to begin from instead of `init`'s: one that others may
-    have
-        seen.
+        have seen.
     rounds: how many are played.
     records: (n, d + 1) further contexts and rewards (x, r) to be tried.
     bound_is_tight: whether the guarantee is attained (True), a bound that may exceed the
-    truth by a
-        few per cent (False), or by any amount (None: small batches are rounded coarsely).
+        truth by a few per cent (False), or by any amount (None: small batches are rounded
+        coarsely).
     assumes_compliance: whether users play the arm they are told, where the guarantee
-    relies on it.
+        relies on it.
     """
 
     policy: Any

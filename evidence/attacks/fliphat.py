@@ -6,7 +6,7 @@ import numpy as np
 
 from companion.fliphat.fliphat import fliphat, residual_fliphat, select, update
 from companion.jit import jit
-from evidence.attacks.audit import Attack, filled, instances, playing
+from evidence.attacks.audit import Attack, instances
 
 # All users but one have zero contexts while the last release's rows are gathered.  The
 # last of them has x = x_max 1 and the reward R or, for the neighbour, -R, so every
@@ -34,6 +34,33 @@ def neighbouring_inputs(policy):
     return (X, R), (X.copy(), -R), user
 
 
+@jit
+def play_runs(p, s, X, R, rng, arms, estimates):
+    """arms (n, T), estimates (n, d) <- those of n runs, the last estimate of each, on
+    contexts X (T, K, d) and rewards R (T, K); s is a State, which is overwritten."""
+    for i in range(arms.shape[0]):
+        s.t[0] = 0
+        s.n[0] = 0
+        s.n_picks[0] = 0
+        s.theta_hat[:] = 0.0
+        for t in range(X.shape[0]):
+            arm = select(p, s, X[t], rng)
+            update(p, s, arm, X[t, arm], R[t, arm], rng)
+            arms[i, t] = arm
+        estimates[i] = s.theta_hat
+
+
+def runs(policy, data, rng, n):
+    """(arms (n, T), estimates (n, d)) of n independent runs on data (X, R), one after the
+    other from rng."""
+    X, R = data
+    p = policy.params
+    arms = np.empty((n, len(X)), np.int64)
+    estimates = np.empty((n, p.d))
+    play_runs(p, policy.init(p), X, R, rng, arms, estimates)
+    return arms, estimates
+
+
 def count_signs(d, actions):
     """Positive minus negative signs among d coordinates, read off the last actions (n, >=
     2 d)."""
@@ -48,29 +75,19 @@ def sign_attack(policy):
     Raises ValueError if the policy's T leaves no 2 d rounds after that release.
     """
     a, b, user = neighbouring_inputs(policy)
+
+    def arms_of_others(data, rng, n):
+        arms, _ = runs(policy, data, rng, n)
+        return np.delete(arms, user, axis=1)
+
     return Attack(
-        mechanism=playing(policy, user=user),
+        mechanism=arms_of_others,
         a=a,
         b=b,
         statistic=partial(count_signs, policy.params.d),
         sees="actions",
         note="the values",
     )
-
-
-@jit
-def last_releases(p, s, X, R, rng, out):
-    """out (n, d) <- the estimates after n runs on contexts X (T, K, d) and rewards R (T,
-    K); s is a State, which is overwritten."""
-    for i in range(out.shape[0]):
-        s.t[0] = 0
-        s.n[0] = 0
-        s.n_picks[0] = 0
-        s.theta_hat[:] = 0.0
-        for t in range(X.shape[0]):
-            arm = select(p, s, X[t], rng)
-            update(p, s, arm, X[t, arm], R[t, arm], rng)
-        out[i] = s.theta_hat
 
 
 def difference(theta):
@@ -93,14 +110,13 @@ def pick_attack(policy):
         X[last, :, 1] = -x
         R[last - 2 : last] = reward
 
-    def released(data, rng, out):
+    def released(data, rng, n):
         X, R = data
-        p = policy.params
-        state = policy.init(p)
-        last_releases(p, state, X[: last + 1], R[: last + 1], rng, out)
+        _, estimates = runs(policy, (X[: last + 1], R[: last + 1]), rng, n)
+        return estimates
 
     return Attack(
-        mechanism=filled((policy.params.d,), released),
+        mechanism=released,
         a=a,
         b=b,
         statistic=difference,

@@ -9,9 +9,8 @@ every round, the other the same chances in rounds 1, 2-3, 4-7, ..., by which a s
 shows that goes on for long.  The pilot chooses.
 
 Streams differ by "replace one record", or "replace one reward" where contexts are public.
- Where the relation is "add or remove one record" a replacement is two steps: the promise
- for it is
-(2 epsilon, (1 + e^epsilon) delta).
+Where the relation is "add or remove one record" a replacement is two steps: the promise
+for it is (2 epsilon, (1 + e^epsilon) delta).
 """
 
 from itertools import product

@@ -1,16 +1,13 @@
 """Sphinx extension: the built site sends no request outside itself.
 
 * MathJax 3 is copied from the `sphinx-mathjax-offline` wheel (2 MB of its 24 MB) into
-_static.
+  _static.
 * sphinx-thebe, which Jupyter Book always loads, is silenced: its script names a content
-network
-  and is emitted twice, which is an error in every page.
+  network and is emitted twice, which is an error in every page.
 * The theme's icons come twice, as a font and as a script of 1.5 MB for icons of one's
-own, of which
-  there are none: the script is emptied.
+  own, of which there are none: the script is emptied.
 * A page loads MathJax (1.2 MB) if it has a formula, in its text or, where Sphinx sees
-none,
-  in an output.
+  none, in an output.
 """
 
 import shutil
