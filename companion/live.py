@@ -168,6 +168,11 @@ class Live(Run):
         need_contexts((self.policy,), X)
         with self._alone():
             if ticket in self._open:
+                if ticket is not None:
+                    raise ValueError(
+                        f"ticket {shown(ticket)} is open: call update(arm, r, ticket) "
+                        "or drop(ticket) first"
+                    )
                 raise ValueError(
                     "select was called twice in one round: call update(arm, r) first"
                 )
@@ -240,10 +245,11 @@ class Live(Run):
 
     def _asked(self, ticket):
         if not isinstance(ticket, str | None) or ticket not in self._open:
-            raise ValueError(
-                "update was called before select in this round; ticket must be that of "
-                f"an open question, got {shown(ticket)}"
-            )
+            if ticket is not None:
+                raise ValueError(
+                    f"ticket must be that of an open question; got {shown(ticket)}"
+                )
+            raise ValueError("update was called before select in this round")
         return self._open[ticket]
 
     def _count(self, arm, x, r):

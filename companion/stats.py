@@ -16,6 +16,7 @@ from scipy.special import betaincinv, stdtrit
 from companion.validate import need_array, need_int, need_probability, need_seed, shown
 
 DRAWS = 2000  # of a bootstrap
+BOOTSTRAP = 77  # names its stream beside the seed
 
 
 def _floats(name, value, *shape):
@@ -234,7 +235,7 @@ def _bootstrap(statistic, regret, seed, level) -> Interval:
     instance anew.
     """
     regret = _floats("regret", regret, "m", "instances", "n_reps")
-    rng = np.random.default_rng([need_seed("seed", seed), 77])
+    rng = np.random.default_rng([need_seed("seed", seed), BOOTSTRAP])
     draws = np.empty((DRAWS, len(regret)))
     for draw in draws:
         picks = rng.integers(0, regret.shape[-1], regret.shape)

@@ -308,7 +308,7 @@ def test_tickets(tmp_path):
     live.drop("b")
     with pytest.raises(
         ValueError,
-        match="ticket must be that of an open question, got 'b'",
+        match="ticket must be that of an open question; got 'b'",
     ):
         live.drop("b")
     live.open["a"][0][:] = 9.0  # a copy

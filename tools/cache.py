@@ -106,22 +106,22 @@ def key(chapter, parameters, depends, inputs=""):
 def refreshed(executed, chapter):
     """The notebook of a chapter as it stands now, with the outputs of an execution of its
     code."""
-    ran = code(executed)
-    injected = [c for c in ran if "injected-parameters" in tags(c)]
-    outputs = iter([c for c in ran if "injected-parameters" not in tags(c)])
+    cells = code(executed)
+    injected = [c for c in cells if "injected-parameters" in tags(c)]
+    outputs = iter([c for c in cells if "injected-parameters" not in tags(c)])
     now = []
     for cell in copy.deepcopy(chapter.notebook["cells"]):
         if cell["cell_type"] == "code" and source(cell).strip():
-            done = next(outputs)
+            done = next(outputs)  # the same cells in the same order: the key says so
             cell |= {
                 "outputs": done["outputs"],
                 "execution_count": done["execution_count"],
             }
         now.append(cell)
         if "parameters" in tags(cell):
-            hidden = [t for t in tags(cell) if t != "parameters"]
+            other_tags = [t for t in tags(cell) if t != "parameters"]
             for c in injected:
-                c["metadata"]["tags"] = ["injected-parameters", *hidden]
+                c["metadata"]["tags"] = ["injected-parameters", *other_tags]
             now += injected
     return executed | {"cells": now}
 

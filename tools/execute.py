@@ -18,7 +18,7 @@ from tools.errors import Failure, plain
 
 TAIL = 15  # lines of a log that are shown
 WIDEST = 300  # letters of each
-# of variables
+# first letters of variables that would change results unseen
 READERS = ("PYTHON", "IPYTHON", "JUPYTER", "MPL", "MATPLOTLIB", "PAPERMILL")
 PLACE = "Exception encountered at"  # papermill's line that names the cell
 

@@ -372,12 +372,12 @@ def add_to_moment(p, s, episode, x, y):
     """s.moment <- s.moment + clipped context times clipped residual: one row of -n/2
     gradient."""
     fitted = sparse_dot(x, s.theta_hat, s.picks, s.n_picks[0])
-    r = clip(clip(y, p.reward_clip[episode]) - fitted, p.residual_clip)
+    residual = clip(clip(y, p.reward_clip[episode]) - fitted, p.residual_clip)
     if p.gradient_clip == np.inf:
-        axpy(r, x, s.moment)
+        axpy(residual, x, s.moment)
     else:
         for j in range(p.d):
-            s.moment[j] += r * clip(x[j], p.gradient_clip)
+            s.moment[j] += residual * clip(x[j], p.gradient_clip)
 
 
 @jit
@@ -450,9 +450,9 @@ def update(p, s, arm, x, r, rng):
     end = 1 << p.iterations.shape[0]
     if t < end:
         store(p, s, x, r)  # line 13
-    if (t + 1) & t == 0 and t + 1 <= end:  # line 6: round t + 1 = 2^l begins an episode
+    if ((t + 1) & t) == 0 and t + 1 <= end:  # line 6: round t + 1 = 2^l begins an episode
         episode = 0
-        while 2 << episode <= t:
+        while 2 << episode <= t:  # t = 2^(episode + 1) - 1
             episode += 1
         release(p, s, episode, rng)  # lines 7, 8
         if p.forget:

@@ -217,23 +217,22 @@ def round_at_random(rng, w):
 
 @jit
 def shuffle_add(rng, v, L, g, counts):
-    """Aggregated law, one user: counts (n,) += rounded values; the noise comes with the
-    batch."""
+    """One user: v (n,) is moved to [0, 2 g], rounded at random to whole numbers, and
+    added to counts (n,); the noise is drawn once a batch, by `shuffle_analyse`."""
     for i in range(v.shape[0]):
         counts[i] += round_at_random(rng, (v[i] + L) * g / L)
 
 
 @jit
-def shuffle_analyse(rng, counts, B, L, g, b, p, out):
-    """Aggregated law, one batch: out <- estimate of the sum of B users' vectors from
-    counts.
+def shuffle_analyse(rng, counts, users, L, g, bits, chance, out):
+    """One batch: out <- estimate of the sum of its users' vectors from counts.
 
-    B independent Bin(b, p) sum to one Bin(bB, p), so this has exactly the law of counting
-    the messages.
+    As many independent Bin(bits, chance) sum to one Bin(users bits, chance), so this has
+    exactly the law of counting the messages.
     """
     for i in range(counts.shape[0]):
-        noise = rng.binomial(b * B, p) - p * b * B
-        out[i] = L / g * (counts[i] + noise) - B * L
+        noise = rng.binomial(bits * users, chance) - chance * bits * users
+        out[i] = L / g * (counts[i] + noise) - users * L
 
 
 # Private selection: which score is largest, and nothing else.  A record moves every score

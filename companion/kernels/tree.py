@@ -38,7 +38,8 @@ def complete(rows, t):
     trailing_zeros(t) of rows (levels, n): row q <- the noise of prefix 1..t.
 
     The rounds before that block are a prefix, too: that of t without its lowest one-bit.
-    Blocks below the new one merge into it; their rows are set to 0.
+    Blocks below the new one merge into it; their rows are set to 0, because the noise of
+    a later block is added to its row.
     """
     q = trailing_zeros(t)
     rest = t & (t - 1)

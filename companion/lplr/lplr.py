@@ -869,7 +869,7 @@ def update(p, s, arm, x, r, rng):
     """Algorithm 1, line 11: the user's message to every oracle of the epoch."""
     length = epoch_length(p.n0, s.epoch[0])
     y, _ = clip_to_ball(x, r, s.x)
-    if s.begin[0] + length < p.T:
+    if s.begin[0] + length < p.T:  # nobody reads what the last epoch would send
         user = s.t[0] - s.begin[0]
         n = length // (2 * p.d)
         for k in range(p.K if p.per_action else 1):

@@ -517,6 +517,7 @@ def choose(p, t, total, gradient, v, rng):
         at = signed_noisy_max(rng, gradient, b, geometry.largest(gradient))
     else:
         at = signed_exponential(rng, gradient, b, geometry.largest(gradient))
+    # place 2 j is -r e_j, place 2 j + 1 is r e_j
     v[at >> 1] = -p.radius if at & 1 == 0 else p.radius
 
 

@@ -145,7 +145,7 @@ def _best_event(a, b, bound, tail):
     All candidates are looked at together, so each gets its share of the tail: without
     this the winner would be a rare event that was lucky on this half.
     """
-    tail /= 4 * THRESHOLDS
+    tail /= 4 * THRESHOLDS  # two sides, two orders of a and b
     best = -np.inf
     choice = None
     for side in (1, -1):

@@ -153,7 +153,7 @@ def by_law(case, law, tries: int = 0) -> Measured:
         if case.rounds <= 4 * LONG and not isinstance(case.policy, Optimiser):
             need_quiet(case, position.at)
         seen = see(case, position, tries=tries)
-        tries = 0  # the first position is enough
+        tries = 0  # searched once, at the first position
         if not seen.bounded():
             return UNBOUNDED._replace(releases=seen.releases())
         movement = float(seen.distances().max())
@@ -260,13 +260,13 @@ def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True)
     n, m = z.shape
     if m == 0 or not z.std(axis=0).all():
         return 0.0  # no noise
-    apart = max(sps.ks_1samp(column, law.cdf).statistic for column in z.T)
-    shape = sps.kstwo.sf(max(apart - error, 0.0), n)
+    gap = max(sps.ks_1samp(column, law.cdf).statistic for column in z.T)
+    shape = sps.kstwo.sf(max(gap - error, 0.0), n)
     largest = np.abs(z).max(axis=0) * (1.0 + 2.0 * error)
     inside = n * np.log1p(-2.0 * law.sf(largest))
-    within = np.exp(inside.min())
-    beyond = 1.0 if error else -np.expm1(inside.max())
-    tests = [m * shape, m * within, m * beyond]
+    too_small = np.exp(inside.min())
+    too_large = 1.0 if error else -np.expm1(inside.max())
+    tests = [m * shape, m * too_small, m * too_large]
     if independent:
         tests += [unrelated(z), unrelated(np.abs(z))]
     return float(min(1.0, *tests))
@@ -376,32 +376,32 @@ class Noise(NamedTuple):
         """(pairs, m): moves of the draws over their scales; infinite where nothing hides
         them."""
         apart = np.abs(linalg.solve_triangular(self.sums, moves.T, lower=True).T)
-        is_none = ~self.draws.any(axis=0)
-        ratios = apart / np.where(is_none, 1.0, self.scale)
-        ratios[:, is_none] = 0.0
-        bare = apart > 1e-6 * apart.max()
-        ratios[bare & is_none] = np.inf
+        no_draw = ~self.draws.any(axis=0)
+        ratios = apart / np.where(no_draw, 1.0, self.scale)
+        ratios[:, no_draw] = 0.0
+        moved = apart > 1e-6 * apart.max()
+        ratios[moved & no_draw] = np.inf
         return ratios
 
 
-def independent(z: np.ndarray, sure: float) -> Noise:
+def independent(z: np.ndarray, standard_errors: float) -> Noise:
     """`Noise` of draws z (n, m), in the order in which it was shown: each number without
     what the draws before explain of it.  A draw explains nothing unless so many standard
     errors say so."""
     n, m = z.shape
     draws = np.zeros((m, n))
-    power = np.full(m, 1e-300)
+    squares = np.full(m, 1e-300)
     sums = np.eye(m)
     least = 1e-14 * (z**2).sum(axis=0).max(initial=0.0)
     for i, number in enumerate(z.T):
-        weights = draws[:i] @ number / power[:i]
-        error = np.sqrt(number @ number / power[:i] / n)
-        weights[np.abs(weights) <= sure * error] = 0.0
+        weights = draws[:i] @ number / squares[:i]
+        error = np.sqrt(number @ number / squares[:i] / n)
+        weights[np.abs(weights) <= standard_errors * error] = 0.0
         sums[i, :i] = weights
         new = number - weights @ draws[:i]
         if new @ new > least:
             draws[i] = new
-            power[i] = new @ new
+            squares[i] = new @ new
     return Noise(sums=sums, draws=draws.T)
 
 

@@ -11,7 +11,7 @@ follows the *script* of another gets that one's outcomes in place of its own: bo
 the same public past, so whatever differs comes from the records.  In every round other
 users ask for advice, too, on copies of the state.
 
-`outcomes` and `fresh_draws` make recorded calls once more, with other noise.
+`joint_noise` and `fresh_draws` make recorded calls once more, with other noise.
 """
 
 import functools
@@ -254,10 +254,9 @@ class Call(NamedTuple):
 
     kernel: Any
     read: Any
-    live: (
-        tuple  # its arguments as handed over, not copied; () where a script was followed
-    )
-    # as they were before the call, generator included; of a follower only for `VALUES`
+    # its arguments as handed over, not copied; () where a script was followed
+    live: tuple
+    # copies from before the call, the generator's too; of a follower only for `VALUES`
     args: tuple
     clean: list  # `Part`s with the same noise in every call; of `VALUES` `MANY` draws
     noise: list  # what the noise of two generators differs by, whatever the record
@@ -438,18 +437,18 @@ class Recorder:
         if is_added:
             noisy = self._released(kernel, read, args, np.random.default_rng(11))
             noise = [a.numbers - b.numbers for a, b in zip(noisy, clean, strict=True)]
-        is_first = self.script is None
-        before = copied(args) if is_first or self.laws[kernel] == VALUES else ()
+        is_base = self.script is None
+        before = copied(args) if is_base or self.laws[kernel] == VALUES else ()
         result = self.copies.plain(kernel)(*args)
         parts = read(result, *args)
         places = arrays(args)
-        if is_first:
+        if is_base:  # note what the call shows and changes
             contents = arrays(before)
             shown = _let_out(parts, places, contents)
             self.run.changed.extend(
                 a for a, b in zip(places, contents, strict=True) if not same(a, b)
             )
-        else:
+        else:  # put the script's outcomes in place of its own
             if len(log) >= len(self.script.calls):
                 raise Leak("the number of releases depends on a record")
             first = self.script.calls[len(log)]
@@ -464,7 +463,7 @@ class Recorder:
             Call(
                 kernel=kernel,
                 read=read,
-                live=args if is_first else (),
+                live=args if is_base else (),
                 args=before,
                 clean=clean,
                 noise=noise,

@@ -177,11 +177,11 @@ def test_a_draw_that_is_shown_in_many_sums_is_one_release():
     rng = np.random.default_rng(4)
     first, pair, third = rng.laplace(size=(3, 20_000))
     shown = np.column_stack([first, pair, pair + third])
-    noise = laws.independent(shown, sure=6.0)
+    noise = laws.independent(shown, standard_errors=6.0)
     assert law_chance(noise.draws, sps.laplace) > ALARM
     found = noise._replace(scale=np.ones(3)).ratios(np.ones((1, 3)))
     np.testing.assert_allclose(found, [[1.0, 1.0, 0.0]], atol=0.05)
-    again = laws.independent(np.column_stack([first, first]), sure=6.0)
+    again = laws.independent(np.column_stack([first, first]), standard_errors=6.0)
     assert not again.draws[:, 1].any()  # nothing new is drawn
     moves = np.array([[0.0, 1.0], [1.0, 1.0]])
     bare = again._replace(scale=np.ones(2)).ratios(moves)
