@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from streams import flat, same_bits
+from streams import flat, run, same_bits
 
 from companion import contract, core, optimisers, policies
 from companion.baselines.linucb import linucb
@@ -128,11 +128,7 @@ def test_only_steps_of_the_package_play_without_counts_of_references():
     used = [names.nonlocals["of_arrays"] for names in plain]
     assert used == [core.borrowed, core.counted]
     policy = own._replace(select=foreign)
-    contexts = np.tile(X, (5, 1, 1))
-    arms = np.ones(5, dtype=int)
-    R = np.ones((5, 2))
-    rng = np.random.default_rng(1)
-    policy.loop(policy.params, policy.init(policy.params), contexts, R, rng, arms)
+    arms, _ = run(policy, np.tile(X, (5, 1, 1)), np.ones((5, 2)))
     assert (arms == 0).all()
 
 
