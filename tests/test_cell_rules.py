@@ -3,24 +3,21 @@
 A build compares its rows with the lock; this compares what is written, without running
 it.  A row's limits must stand in a cell that opens its claim, or uses its name, or in a
 function that such a cell calls; and a call that writes limits must have given a row.  A
-limit that only a run knows cannot be read from a
-cell: the claims that have one are listed below, and of such a limit only the side is
-compared.
+limit that only a run knows cannot be read from a cell: the claims that have one are
+listed below, and of such a limit only the side is compared.
 """
 
 import ast
 import math
 from itertools import chain, product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from real_book import BOOK, ROOT, cells
 
-from tools import chapters, lock
+from tools import lock
 
-ROOT = Path(__file__).resolve().parent.parent
 CLAIMS = lock.read(ROOT)["claims"]
-BOOK = chapters.load(ROOT)
 # Audits against a guarantee that the run computes, limits that follow from the number of
 # rows ("no single wild difference"), and limits that are themselves results.
 ONLY_A_RUN_KNOWS = {
@@ -143,9 +140,7 @@ def names(tree):
 
 def written(name):
     """{claim: {call: the limits that it writes} in its cells} of a chapter."""
-    code = [
-        chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook)
-    ]
+    code = cells(name)
     trees = [ast.parse(text) for text in code]
     known = constants(trees)
     functions = {}
