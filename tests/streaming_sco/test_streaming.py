@@ -28,21 +28,16 @@ from companion.streaming_sco.streaming import (
 
 
 @pytest.mark.parametrize(
-    (
-        "p",
-        "epsilon",
-        "clip",
-        "exact",
-    ),  # records before rounding near d_t = 0 is magnified
+    ("p", "epsilon", "clip"),
     [
-        (1.0, np.inf, np.inf, 20),
-        (2.0, 8.0, np.inf, 20),
-        (np.inf, 8.0, np.inf, 20),
-        (1.5, 1.0, 2.0, 2_000),  # where a leaf may move by all of 2 C
+        (1.0, np.inf, np.inf),
+        (2.0, 8.0, np.inf),
+        (np.inf, 8.0, np.inf),
+        (1.5, 1.0, 2.0),  # where a leaf may move by all of 2 C
     ],
 )
-def test_the_plain_version_of_the_chapter_is_the_kernel(p, epsilon, clip, exact):
-    """Without noise it has learned."""
+def test_the_plain_version_of_the_chapter_is_the_kernel(p, epsilon, clip):
+    """Without noise it has learned, and rounding near d_t = 0 is magnified."""
     X, Y = regression(p, flat(3, p)).records(2_000, np.random.default_rng(1))
     o = unclipped(3, 2_000, p, epsilon, clip=clip)
     cell = plain("streaming_sco")
@@ -52,8 +47,8 @@ def test_the_plain_version_of_the_chapter_is_the_kernel(p, epsilon, clip, exact)
     rng = np.random.default_rng(1)
     slow = cell["streaming_frank_wolfe"](X, Y, p, 2.0, clip, o.params.sigma, rng)
     out = learn(o, X, Y, seed=1)[0]
-    assert np.allclose(out, slow, atol=1e-3)
-    assert np.allclose(out[:exact], slow[:exact], atol=1e-9)
+    assert np.allclose(out[:20], slow[:20], atol=1e-9)
+    assert np.allclose(out, slow, atol=1e-3 if epsilon == np.inf else 1e-9)
     if epsilon == np.inf:
         assert np.linalg.norm(out[-1] - flat(3, p)) < 0.1
 
