@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
+from streams import flat, same_bits
 
 THREADS = 8
 SECONDS = 60  # after which a child that hangs ends
@@ -95,6 +96,14 @@ def in_child(function):
         said = told.read()
     os.waitpid(child, 0)
     return said
+
+
+@contextmanager
+def unchanged(run):
+    """The state of a run is the same to the bit before and after."""
+    before = [a.copy() for a in flat(run.state)]
+    yield
+    assert all(map(same_bits, before, flat(run.state)))
 
 
 def check_not_copied(run):

@@ -4,15 +4,14 @@ browser."""
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from real_book import BOOK
 
-from tools.chapters import load
+from tools.chapters import code
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]
-ROOT = Path(__file__).resolve().parent.parent
 
 # What a page or a style sheet would fetch from somewhere else.
 LOAD = re.compile(
@@ -56,14 +55,13 @@ def read_pages(smoke_site):
 
 
 def test_every_notebook_has_its_page_with_outputs(smoke_site):
-    for name in load(ROOT):
+    for name in BOOK:
         page = (smoke_site / "book" / f"{name}.html").read_text("utf8")
         assert "cell_output" in page, name
         download = json.loads(
             (smoke_site / "_sources" / "book" / f"{name}.ipynb").read_text()
         )
-        code = [c for c in download["cells"] if c["cell_type"] == "code"]
-        assert all(c["execution_count"] for c in code), name
+        assert all(c["execution_count"] for c in code(download)), name
 
 
 def test_the_site_asks_nobody_for_anything(smoke_site):

@@ -3,23 +3,19 @@
 import functools
 import http.server
 import json
-import shutil
 import threading
 from pathlib import Path
 
 import axe_playwright_python
 import pytest
+from browser import CHROMIUM, needs_chromium
 from playwright.sync_api import sync_playwright
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.browser,
     pytest.mark.xdist_group("site"),
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="there is no chromium: apt-get install chromium",
-    ),
+    needs_chromium,
 ]
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf8")
 OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"

@@ -4,7 +4,7 @@ else."""
 import os
 
 import pytest
-from tiny_book import notebook
+from tiny_book import cell, notebook
 
 from tools import cache, chapters
 
@@ -53,17 +53,6 @@ def test_prose_is_no_part_of_the_key(tmp_path):
         notebook(tmp_path / "two.ipynb", "x = 1", title="Another title")
     )
     assert cache.key(first, {}, "") == cache.key(other, {}, "")
-
-
-def cell(count, *outputs):
-    """An executed code cell."""
-    return {
-        "cell_type": "code",
-        "source": "1",
-        "execution_count": count,
-        "metadata": {},
-        "outputs": [{"output_type": kind} for kind in outputs],
-    }
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,10 @@ of a paper (Figure 1, Lemma 3.2), and those that are listed here with what they 
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
+from real_book import BOOK, cells
 
-from tools import chapters
-
-BOOK = chapters.load(Path(__file__).resolve().parent.parent)
 TYPED = {  # chapter: texts with numbers that no parameter and no run changes
     "fliphat_rows": ["(α = 0 without noise: "],  # the name of a law of margins
     # of a unit vector in three dimensions
@@ -71,13 +68,6 @@ def numbers(code, allowed=()):
             if re.search(r"\d", PLACES.sub("", rest)):
                 found.append(text)
     return found
-
-
-def cells(name):
-    """The texts of a chapter's code cells."""
-    return [
-        chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook)
-    ]
 
 
 @pytest.mark.parametrize("name", BOOK)

@@ -2,24 +2,22 @@
 
 A build compares its rows with the lock; this compares what is written, without running
 it.  A row's limits must stand in a cell that opens its claim, or uses its name, or in a
-function that such a cell calls.  A limit that only a run knows cannot be read from a
-cell: the claims that have one are listed below, and of such a limit only the side is
-compared.
+function that such a cell calls; and a call that writes limits must have given a row.  A
+limit that only a run knows cannot be read from a cell: the claims that have one are
+listed below, and of such a limit only the side is compared.
 """
 
 import ast
 import math
-from pathlib import Path
+from itertools import chain, product
 
 import numpy as np
 import pytest
+from real_book import BOOK, ROOT, cells
 
-from tools import chapters, lock
+from tools import lock
 
-ROOT = Path(__file__).resolve().parent.parent
 CLAIMS = lock.read(ROOT)["claims"]
-BOOK = chapters.load(ROOT)
-COMPUTED = "computed"
 # Audits against a guarantee that the run computes, limits that follow from the number of
 # rows ("no single wild difference"), and limits that are themselves results.
 ONLY_A_RUN_KNOWS = {
@@ -42,11 +40,8 @@ ONLY_A_RUN_KNOWS = {
     "joint_rows/zcdp",
     "lplr/repair",
     "lplr_rows/thm1",
-    "online_linucb/privacy",
     "sco_bandit/theorem-4-9",
-    "shuffle_glm/sensitivity",
     "shuffle_glm/shuffle-kappa-free",
-    "shuffle_glm/theorem-5-1-privacy",
     "streaming_rows/table-2",
     "streaming_rows/table-4-algorithm-1",
     "streaming_rows/table-4-is-raw-risk",
@@ -54,6 +49,10 @@ ONLY_A_RUN_KNOWS = {
     "streaming_sco/table-3-algorithm-1",
     "streaming_sco/table-3-noisysfw",
 }
+
+
+class COMPUTED:
+    """A limit that only a run knows."""
 
 
 def constants(trees):
@@ -64,8 +63,10 @@ def constants(trees):
             pairs = []
             if isinstance(node, ast.Assign):
                 pairs = [(node.targets[0], node.value)]
-            elif isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
-                pairs = [(node.target, item) for item in node.iter.elts]
+            elif isinstance(node, ast.For):
+                whole = found.get(ast.unparse(node.iter), [node.iter])[0]
+                for item in getattr(whole, "elts", [whole]):
+                    pairs.append((node.target, item))
             for target, value in pairs:
                 if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
                     for one, own in zip(target.elts, value.elts, strict=True):
@@ -77,15 +78,19 @@ def constants(trees):
 
 def values(node, known):
     """The values that a limit may have: numbers, or COMPUTED."""
-    if isinstance(node, ast.Name) and node.id in known:
-        return [v for one in known[node.id] for v in values(one, {})]
+    used = sorted(names(node) & known.keys())
+    given = [[v for one in known[name] for v in values(one, {})] for name in used]
     expression = ast.fix_missing_locations(ast.Expression(node))
     code = compile(expression, "cell", "eval")
-    try:
-        found = eval(code, {"np": np, "math": math, "__builtins__": {"float": float}})
-    except (ArithmeticError, LookupError, NameError, TypeError, ValueError):
-        return [COMPUTED]
-    return [found]
+    found = []
+    for chosen in product(*given):
+        here = {"np": np, "math": math, "__builtins__": {"float": float}}
+        here |= zip(used, chosen, strict=True)
+        try:
+            found.append(eval(code, here))
+        except (ArithmeticError, LookupError, NameError, TypeError, ValueError):
+            found.append(COMPUTED)
+    return found
 
 
 def entries(node, ends):
@@ -100,20 +105,20 @@ def entries(node, ends):
 
 
 def limits(tree, known):
-    """The pairs (low, high) that the calls of a cell let rows have."""
-    found = []
+    """{call: the pairs (low, high) that it lets rows have} of a cell."""
+    found = {}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
         method = ast.unparse(node.func).split(".")[-1]
+        pairs = []
         if method == "confirm":
             (tolerance,) = values(node.args[2], known)
-            found += [(1 - tolerance, 1 + tolerance), (None, COMPUTED)]
+            pairs = [(1 - tolerance, 1 + tolerance), (None, COMPUTED)]
         elif method == "without_errors":
-            found.append((0.9, 1.1))
+            pairs = [(0.9, 1.1)]
         elif method == "audited":
-            for most in values(node.args[-1], known):
-                found.append((None, most))
+            pairs = [(None, most) for most in values(node.args[-1], known)]
         elif method in ("row", "each", "exact"):
             ends = {"low": [None], "high": [None]}
             for keyword in node.keywords:
@@ -122,7 +127,9 @@ def limits(tree, known):
                 elif keyword.arg is None:  # a dictionary that has a name
                     for told in known.get(ast.unparse(keyword.value), ()):
                         ends |= entries(told, ends)
-            found += [(low, high) for low in ends["low"] for high in ends["high"]]
+            pairs = list(product(ends["low"], ends["high"]))
+        if pairs:
+            found[ast.unparse(node)] = pairs
     return found
 
 
@@ -132,10 +139,8 @@ def names(tree):
 
 
 def written(name):
-    """{claim: the limits that its cells write} of a chapter."""
-    code = [
-        chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook)
-    ]
+    """{claim: {call: the limits that it writes} in its cells} of a chapter."""
+    code = cells(name)
     trees = [ast.parse(text) for text in code]
     known = constants(trees)
     functions = {}
@@ -152,13 +157,13 @@ def written(name):
                         opened.setdefault(part.value, set()).update(given)
     found = {}
     for claim, given in opened.items():
-        found[claim] = []
+        found[claim] = {}
         for text, tree in zip(code, trees, strict=True):
             used = names(tree)
             if f'"{claim}"' in text or given & used:
-                found[claim] += limits(tree, known)
+                found[claim] |= limits(tree, known)
                 for function in used & functions.keys():
-                    found[claim] += limits(functions[function], known)
+                    found[claim] |= limits(functions[function], known)
     return found
 
 
@@ -187,10 +192,22 @@ def test_every_row_of_the_lock_has_the_limits_of_a_rule_in_a_cell(name):
     computed = set()
     for claim, (low, high) in kept(name):
         fitting = []
-        for rule in rules[claim]:
+        for rule in chain(*rules[claim].values()):
             if same(rule[0], low) and same(rule[1], high):
                 fitting.append(rule)
         assert fitting, (claim, low, high, rules[claim])
         if all(COMPUTED in rule for rule in fitting):
             computed.add(f"{name}/{claim}")
     assert computed == {p for p in ONLY_A_RUN_KNOWS if p.startswith(f"{name}/")}
+
+
+@pytest.mark.parametrize("name", BOOK)
+def test_every_rule_in_a_cell_has_given_a_row_of_the_lock(name):
+    rows = kept(name)
+    used = {}
+    for claim, rules in written(name).items():
+        for call, pairs in rules.items():
+            for (one, (low, high)), pair in product(rows, pairs):
+                fits = one == claim and same(pair[0], low) and same(pair[1], high)
+                used[call] = used.get(call, False) or fits
+    assert [call for call, fits in used.items() if not fits] == []

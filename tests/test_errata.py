@@ -1,15 +1,13 @@
 """ERRATA.md: every entry is numbered, whole, and names evidence that exists."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
+from real_book import ROOT, cells
 
 from evidence.claims.published import rooms, sentences
 from tools import errata
 
-ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("Printed", "Evidence", "Consequence", "Repair")
 WEIGHTS = set(errata.WEIGHTS)
 TEXT = (ROOT / "ERRATA.md").read_text("utf8")
@@ -185,6 +183,5 @@ QUOTED = {n[1::2] for n in errata.NUMBER.findall(TEXT) if n[2] == "say"}
 @pytest.mark.parametrize(("chapter", "name"), sorted(QUOTED))
 def test_a_number_that_is_quoted_is_said_in_a_cell(chapter, name):
     """A name such as "fall_25" may be made from a setting: "fall_" and a number."""
-    cells = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text("utf8"))["cells"]
-    code = "".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    code = "\n".join(cells(chapter))
     assert re.search(rf"\b{name}\b|\b{name.rpartition('_')[0]}_\{{", code)

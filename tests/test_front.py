@@ -3,17 +3,15 @@
 import io
 import re
 import tarfile
-from pathlib import Path
 
 import pytest
+from real_book import ROOT
 
 from evidence import readable
 from evidence.claims.claims import MIME
 from evidence.claims.scoreboard import PAPERS
 from tools import errata, front, lock, results, site
 from tools.errors import Failure
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def output(**data):

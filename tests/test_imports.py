@@ -1,11 +1,10 @@
 """Imports point down: a module imports only what stands on its own floor or below."""
 
 import ast
-from pathlib import Path
 
 import pytest
+from real_book import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 FLOORS = [  # from the ground up
     {"__init__", "_closure", "_stamps", "jit", "stats", "validate"},
     {"kernels"},

@@ -7,15 +7,12 @@ others say a variant, and no policy.
 """
 
 import ast
-from pathlib import Path
 
 import pytest
+from real_book import BOOK, ROOT, cells
 
 from companion import optimisers, policies
-from tools import chapters
 
-ROOT = Path(__file__).resolve().parent.parent
-BOOK = chapters.load(ROOT)
 EXPERIMENTS = sorted(ROOT.glob("companion/*/experiments.py"))
 OTHER_WORDS = {"ssp": "suffstats"}  # what the experiments of LPLR call it
 
@@ -78,16 +75,9 @@ def strangers(code):
     return wrong
 
 
-def cells(name):
-    """The code of a chapter as one text."""
-    return "\n".join(
-        chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook)
-    )
-
-
 @pytest.mark.parametrize("name", BOOK)
 def test_no_policy_stands_under_the_name_of_another_in_a_chapter(name):
-    assert strangers(cells(name)) == []
+    assert strangers("\n".join(cells(name))) == []
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda p: p.parent.name)
@@ -120,7 +110,9 @@ def test_what_stands_under_a_label(code, found):
 
 
 def test_the_line_ups_of_the_book_are_found():
-    pairs = [pair for name in BOOK for pair in labelled(cells(name))]
+    pairs = []
+    for name in BOOK:
+        pairs += labelled("\n".join(cells(name)))
     for pair in (
         ("JDP-LinUCB", "jdp_linucb"),
         ("LPLR,pooled", "lplr"),

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import threading
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +39,25 @@ def feed(live, X, R, rounds):
         arms.append(live.select(X[t]))
         live.update(arms[-1], R[t, arms[-1]])
     return arms
+
+
+def loaded(live, file):
+    """The run again, after it was saved, closed and loaded."""
+    live.save(file)
+    live.close()
+    return Live.load(file, live.policy)
+
+
+def need_not_loaded(words, file, policy=None):
+    """Loading this file is refused in these words, by default for a LinUCB."""
+    with pytest.raises(ValueError, match=words):
+        Live.load(file, policy or linucb(3))
+
+
+def need_not_saved(words, file, live):
+    """Saving the run there is refused in these words."""
+    with pytest.raises(ValueError, match=words):
+        live.save(file)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -94,14 +112,12 @@ def test_a_file_is_held_by_one_run_until_it_is_closed_or_gone(tmp_path):
         text=True,
     )
     assert "path must be free; another run holds" in other.stderr
-    with pytest.raises(ValueError, match="path must be free; another run holds"):
-        Live.load(file, policy)
+    need_not_loaded("path must be free; another run holds", file)
     live.close()
     with pytest.raises(ValueError, match="of the same policy") as kept:  # noqa: F841
         Live.load(file, jdp())
     again = Live.load(file, policy)
-    with pytest.raises(ValueError, match="path must be free"):
-        live.save(file)
+    need_not_saved("path must be free", file, live)
     del again
     live.save(file)
 
@@ -121,12 +137,11 @@ def test_a_run_of_another_policy_parameter_or_version_is_refused_by_name(
     tmp_path,
     monkeypatch,
 ):
-    jdp().start(0).save(tmp_path / "run")
-    with pytest.raises(ValueError, match=f"its {named}"):
-        Live.load(tmp_path / "run", other)
+    file = tmp_path / "run"
+    jdp().start(0).save(file)
+    need_not_loaded(f"its {named}", file, other)
     monkeypatch.setattr("companion.__version__", "9.9")
-    with pytest.raises(ValueError, match=r"its version is '.*', here it is '9.9'"):
-        Live.load(tmp_path / "run", jdp())
+    need_not_loaded(r"its version is '.*', here it is '9.9'", file, jdp())
 
 
 class Trap:
@@ -144,18 +159,13 @@ def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path):
     trap = tmp_path / "sprung"
     for content in (b"", b"nothing", pickle.dumps({"about": 1})):
         file.write_bytes(content)
-        with pytest.raises(ValueError, match="path must lead to a saved run"):
-            Live.load(file, linucb(3))
-    for path, words in (
-        (tmp_path, "path of a file"),
-        (tmp_path / "none", "there is none at"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            Live.load(path, linucb(3))
+        need_not_loaded("path must lead to a saved run", file)
+    need_not_loaded("path of a file", tmp_path)
+    need_not_loaded("there is none at", tmp_path / "none")
     assert list(tmp_path.glob("*.lock")) == []
     live = linucb(3).start(0)
-    with pytest.raises(ValueError, match="path must be the path of a file, in a folder"):
-        live.save(tmp_path / "none" / "run")
+    beyond = tmp_path / "none" / "run"
+    need_not_saved("path must be the path of a file, in a folder", beyond, live)
     live.save(file)
     live.close()
     with np.load(file) as saved:
@@ -163,8 +173,7 @@ def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path):
         assert json.loads(str(saved["about"]))["policy"] == "LinUCB"
     for wrong in (np.array([Trap(trap)], dtype=object), np.zeros(4)):
         np.savez(file, **arrays | {"state.b": wrong})
-        with pytest.raises(ValueError, match="path must lead"):
-            Live.load(file, linucb(3))
+        need_not_loaded("path must lead", file)
     assert not trap.exists()
 
 
@@ -175,16 +184,16 @@ def test_saving_is_all_or_nothing_and_for_the_owner_alone(tmp_path):
     live.save(file)
     before = file.read_bytes()
     assert file.stat().st_mode & 0o077 == 0
-    feed(live, X[None], np.ones((1, 2)), [0])
+    live.select(X)
+    live.update(0, 1.0)
     with runs.no_file_beyond(1_000), pytest.raises(OSError, match="too large"):
         live.save(file)
     assert file.read_bytes() == before
     assert {p.name for p in tmp_path.iterdir()} == {"run"}
-    live.save(file)
-    live.close()
-    assert Live.load(file, live.policy).rounds == 1
+    assert loaded(live, file).rounds == 1
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", EVERY)
 def test_clipped_records_are_counted_as_the_policy_counts_them(name):
     policy = streams.example(name)
@@ -192,9 +201,7 @@ def test_clipped_records_are_counted_as_the_policy_counts_them(name):
     X = X * np.linspace(0.5, 1.5, 200)[:, None, None]
     R = R * np.linspace(0.9, 1.1, 200)[:, None]
     live = policy.start(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        feed(live, X, R, range(200))
+    feed(live, X, R, range(200))
     found = live.report().clipped
     own = getattr(live.state, "clipped", None)
     assert (found is None) == (policy.universe is None)
@@ -204,32 +211,27 @@ def test_clipped_records_are_counted_as_the_policy_counts_them(name):
         assert max(found["contexts"], found["rewards"]) <= found["records"]
 
 
+@pytest.mark.filterwarnings("error")
 def test_one_warning_when_many_records_are_clipped(tmp_path):
     live = jdp().start(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        live.select(5.0 * X)
-        live.update(0, 7.0)  # one record is not many
+    live.select(5.0 * X)
+    live.update(0, 7.0)  # one record is not many
     live.select(5.0 * X)
     with pytest.warns(
         UserWarning,
         match="2 of 2 records were clipped: 'JDP-LinUCB' takes contexts with",
     ):
         live.update(1, 0.5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        feed(live, 5.0 * np.stack([X] * 20), np.full((20, 2), 0.5), range(20))
+    feed(live, 5.0 * np.stack([X] * 20), np.full((20, 2), 0.5), range(20))
     assert live.report().clipped == {"contexts": 22, "rewards": 1, "records": 22}
     assert live.report().rounds == sum(live.report().arms.values()) == 22
-    live.save(tmp_path / "run")
-    live.close()
-    again = Live.load(tmp_path / "run", live.policy)
+    again = loaded(live, tmp_path / "run")
     assert again.report() == live.report()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # it has warned already
-        feed(again, 5.0 * X[None], np.ones((1, 2)), [0])
+    again.select(5.0 * X)
+    again.update(0, 1.0)  # it has warned already
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("size", [LARGEST_RECORD, -LARGEST_RECORD, 1e-200])
 def test_records_of_any_admitted_size_leave_a_finite_state(name, size):
@@ -238,9 +240,7 @@ def test_records_of_any_admitted_size_leave_a_finite_state(name, size):
     X = X / np.abs(X).max() * size
     R = np.full(R.shape, size)
     live = policy.start(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        feed(live, X, R, range(40))
+    feed(live, X, R, range(40))
     for part, start in zip(
         flat(live.state),
         flat(policy.init(policy.params)),
@@ -312,9 +312,7 @@ def test_tickets(tmp_path):
     ):
         live.drop("b")
     live.open["a"][0][:] = 9.0  # a copy
-    live.save(tmp_path / "run")
-    live.close()
-    again = Live.load(tmp_path / "run", live.policy)
+    again = loaded(live, tmp_path / "run")
     assert [seen.tolist() for seen, _ in again.open.values()] == [
         X.tolist(),
         X[::-1].tolist(),
@@ -386,9 +384,7 @@ def test_threads_lose_no_record_and_drop_or_save_beside_others(tmp_path):
     runs.in_threads(work)
     assert live.state.b.tolist() == [0.0, 100.0, 0.0]
     assert (live.rounds, live.open) == (200, {})
-    live.save(tmp_path / "run")
-    live.close()
-    assert Live.load(tmp_path / "run", linucb(3)).report() == live.report()
+    assert loaded(live, tmp_path / "run").report() == live.report()
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
 
 
@@ -419,8 +415,7 @@ def test_a_child_of_a_fork_does_not_hold_the_file_and_does_not_free_it(tmp_path)
     live = linucb(3).start(0)
     live.save(file)
     assert runs.in_child(live.close) == "None"
-    with pytest.raises(ValueError, match="another run holds"):
-        Live.load(file, linucb(3))
+    need_not_loaded("another run holds", file)
     live.close()
     Live.load(file, linucb(3)).close()
 
@@ -459,31 +454,26 @@ def test_links_lead_to_the_run_that_is_held_and_saving_keeps_them(tmp_path):
     symbolic = tmp_path / "else" / "link"
     symbolic.symlink_to(file)
     live.save(symbolic)  # which leads nowhere yet
-    feed(live, X[None], np.ones((1, 2)), [0])
+    live.select(X)
+    live.update(0, 1.0)
     live.save(symbolic)
     assert symbolic.is_symlink()
     assert not file.is_symlink()
-    os.link(file, tmp_path / "hard")
-    for path in (file, symbolic, tmp_path / "hard"):
-        with pytest.raises(ValueError, match="path must be free; another run holds"):
-            Live.load(path, linucb(3))
-        with pytest.raises(ValueError, match="path must be free; another run holds"):
-            linucb(3).start(1).save(path)
-    with pytest.raises(ValueError, match=r"2 names \(hard links\)"):
-        live.save(file)
+    hard = tmp_path / "hard"
+    os.link(file, hard)
+    for path in (file, symbolic, hard):
+        need_not_loaded("path must be free; another run holds", path)
+        other = linucb(3).start(1)
+        need_not_saved("path must be free; another run holds", path, other)
+    need_not_saved(r"2 names \(hard links\)", file, live)
     live.close()
-    with pytest.raises(
-        ValueError,
-        match=r"must be the only name of its file.* has 2 names",
-    ):
-        Live.load(tmp_path / "hard", linucb(3))
-    assert os.path.samefile(file, tmp_path / "hard")
-    (tmp_path / "hard").unlink()
+    need_not_loaded(r"must be the only name of its file.* has 2 names", hard)
+    assert os.path.samefile(file, hard)
+    hard.unlink()
     again = Live.load(symbolic, linucb(3))
     assert again.rounds == 1
     os.rename(file, tmp_path / "moved")
-    with pytest.raises(ValueError, match="another run holds"):
-        Live.load(tmp_path / "moved", linucb(3))
+    need_not_loaded("another run holds", tmp_path / "moved")
     again.save(file)
 
 
@@ -500,11 +490,9 @@ def test_a_file_system_without_locks_is_no_other_run(number, tmp_path, monkeypat
     monkeypatch.setattr(held.fcntl, "flock", refuse)
     before = (tmp_path / "run").read_bytes()
     words = f"path must lie on a file system with locks.*{os.strerror(number)}"
-    with pytest.raises(ValueError, match=words):
-        Live.load(tmp_path / "run", linucb(3))
+    need_not_loaded(words, tmp_path / "run")
     for name in ("run", "new"):
-        with pytest.raises(ValueError, match=words):
-            linucb(3).start(0).save(tmp_path / name)
+        need_not_saved(words, tmp_path / name, linucb(3).start(0))
     assert (tmp_path / "run").read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
 
@@ -543,8 +531,8 @@ def test_a_path_that_cannot_be_looked_up_is_refused_with_its_cause(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     for name, cause in ((300 * "x", "name too long"), ("a", "(?:loop|links)")):
-        with pytest.raises(ValueError, match=f"(?is)path must be .*{cause}"):
-            linucb(3).start(0).save(tmp_path / name)
+        words = f"(?is)path must be .*{cause}"
+        need_not_saved(words, tmp_path / name, linucb(3).start(0))
 
 
 def test_a_run_goes_on_where_a_processor_rounds_parameters_otherwise(tmp_path):
@@ -571,5 +559,4 @@ def test_a_run_goes_on_where_a_processor_rounds_parameters_otherwise(tmp_path):
             rf"its params.reward_clip\[{place}\] is {clip[place]}, here it is "
             rf"{other[place]}"
         )
-        with pytest.raises(ValueError, match=words):
-            Live.load(tmp_path / "run", here)
+        need_not_loaded(words, tmp_path / "run", here)

@@ -2,16 +2,15 @@
 
 import json
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
 from cell_names import names, needs
+from real_book import BOOK, ROOT
 
 from evidence.claims.published import REPORT, rooms, sentences
-from tools.chapters import HIDDEN, load, pages, read, scales, source, tags
+from tools.chapters import HIDDEN, pages, read, scales, source, tags
 
-ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 
 
@@ -49,7 +48,7 @@ def test_the_table_of_contents_lists_every_notebook():
 
 def test_smoke_scale_is_smaller_for_every_chapter_with_rounds():
     smoke = scales(ROOT)["smoke"]
-    for name, chapter in load(ROOT).items():
+    for name, chapter in BOOK.items():
         if "T" in chapter.parameters:
             assert smoke[name]["T"] < chapter.parameters["T"].default, name
 

@@ -13,18 +13,17 @@ import os
 import random
 import re
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell
 from papermill.translators import PythonTranslator
+from real_book import BOOK, ROOT
 from wheel import run
 
 from evidence.claims import rules
 from evidence.claims.claims import MIME, UNTESTED
-from tools.chapters import load, tags
+from tools.chapters import tags
 
-ROOT = Path(__file__).resolve().parent.parent
 SETS = 2  # drawn for each chapter: both ends of every range
 # The largest value tried where the range goes further than a test can (by default the
 # least and one more), and values between the ends at which something changes.
@@ -139,13 +138,11 @@ def execute(path, several, folder, variables):
     return [done[a:b] for a, b in pairwise([0, *starts, len(done)])]
 
 
-BOOK = {
-    name: chapter for name, chapter in load(ROOT).items() if "seed" in chapter.parameters
-}
+RANDOM = [name for name in BOOK if "seed" in BOOK[name].parameters]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", BOOK)
+@pytest.mark.parametrize("name", RANDOM)
 def test_corners_run_to_the_end(tmp_path, installed, name):
     several = sets(BOOK[name])
     if name == "performance":  # it runs `benchmarks`, which stand beside the book

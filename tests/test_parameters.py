@@ -2,10 +2,10 @@
 them."""
 
 import math
-from pathlib import Path
 
 import papermill
 import pytest
+from real_book import BOOK
 
 from evidence.claims import rules
 from evidence.claims.rules import check, need_given, parse_cell, parse_line
@@ -184,10 +184,9 @@ def test_a_value_that_papermill_sets_is_refused_with_its_range(value, said):
     ],
 )
 def test_papermill_ends_in_words_before_a_chapter_computes(tmp_path, name, given, said):
-    book = Path(__file__).resolve().parent.parent / "book"
     with pytest.raises(papermill.PapermillExecutionError) as refused:
         papermill.execute_notebook(
-            book / f"{name}.ipynb",
+            BOOK[name].path,
             None,
             given,
             cwd=tmp_path,

@@ -3,23 +3,19 @@
 import base64
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
+from browser import CHROMIUM, needs_chromium
 from matplotlib import pyplot as plt
 from playwright.sync_api import sync_playwright
 
 from evidence.claims import plots
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.xdist_group("site"),
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="there is no chromium: apt-get install chromium",
-    ),
+    needs_chromium,
 ]
 MEASURE = (Path(__file__).parent / "pictures.js").read_text("utf8")
 FIGURE = re.compile(r'<figure class="plot" id="fig-([^"]+)">(.*?)</figure>', re.DOTALL)

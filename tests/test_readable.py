@@ -4,17 +4,16 @@ import json
 import re
 import sys
 import tomllib
-from pathlib import Path
 
 import nbformat
 import papermill
 import pytest
 from papermill.engines import NBClientEngine, papermill_engines
+from real_book import ROOT
 
 from evidence import readable
 from evidence.engine import Readable, need_own_kernel
 
-ROOT = Path(__file__).resolve().parent.parent
 MARKS = re.compile(
     r"\{(?:glue|cite|prf|eq|ref|term)[\w:]*\}|^[:`]{3,}\{|^\([\w-]+\)=$", re.M
 )

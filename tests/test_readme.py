@@ -4,14 +4,13 @@ names."""
 import re
 import shlex
 import subprocess
-from pathlib import Path
 
 import pytest
+from real_book import BOOK, ROOT
 
 from tools.build import arguments
-from tools.chapters import load, requests
+from tools.chapters import requests
 
-ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text("utf8")
 VERBS = r"(?:make|pip|papermill|python|cd|\.venv/bin/\w+)"
 
@@ -34,7 +33,7 @@ def test_the_parameters_of_a_command_are_allowed_at_the_papers_scale(command):
     args = arguments(shlex.split(command[command.index(" -p ") :]))
     assert args.pairs
     # raises otherwise
-    requests(ROOT, load(ROOT), args.scale, ["online_linucb"], args.pairs)
+    requests(ROOT, BOOK, args.scale, ["online_linucb"], args.pairs)
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("make ")])

@@ -3,11 +3,10 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
+
+from real_book import ROOT
 
 from tools import site
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_readme_is_short_and_its_example_runs(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
-from tiny_book import PROJECT, asked, build, command, executed, notebook, tiny
+from tiny_book import PROJECT, asked, build, cell, command, executed, notebook, tiny
 
 from tools import build as runner
 from tools import cache, chapters, pdf
@@ -120,9 +120,8 @@ class Faked:
     def start(self, command, source, part, *more, log, **variables):
         self.during()
         book = json.loads(source.read_text())
-        for cell in book["cells"]:
-            if cell["cell_type"] == "code":
-                cell |= {"execution_count": 1, "outputs": []}
+        for one in chapters.code(book):
+            one |= {"execution_count": 1, "outputs": []}
         part.write_text(json.dumps(book))
 
     def finish(self, process):
@@ -358,22 +357,16 @@ def test_a_machine_that_cannot_write_is_said_in_one_line(error, said):
 
 @pytest.mark.parametrize("kind", ["cut", "not executed", "error", "no key"])
 def test_what_is_not_whole_is_not_taken_for_a_result(tmp_path, kind):
-    cell = {
-        "cell_type": "code",
-        "source": "1",
-        "execution_count": 1,
-        "metadata": {},
-        "outputs": [{"output_type": "stream"}],
-    }
-    book = cache.seal({"metadata": {}, "cells": [cell]}, "a key", 1.0, 1.0)
+    one = cell(1, "stream")
+    book = cache.seal({"metadata": {}, "cells": [one]}, "a key", 1.0, 1.0)
     path = cache.place(tmp_path, "one", "a key")
     cache.put(path, cache.dump(book))
     assert cache.get(tmp_path, "one", "a key") == book
     assert cache.get(tmp_path, "one", "another") is None
     if kind == "not executed":
-        cell["execution_count"] = None
+        one["execution_count"] = None
     if kind == "error":
-        cell["outputs"].append({"output_type": "error"})
+        one["outputs"].append({"output_type": "error"})
     if kind == "no key":
         del book["metadata"][cache.RUN]
     data = json.dumps(book).encode()

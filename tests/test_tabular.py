@@ -12,6 +12,8 @@ from companion.tabular import bounds, contexts_of, levels
 COLUMNS = {"age": bounds(0, 100), "drink": levels("tea", "coffee", "unknown")}
 TABLE = pd.DataFrame({"age": [75, -20, 300], "drink": ["tea", "coffee", "unknown"]})
 
+PLAIN = {"form": "shared", "universe": "cube"}  # numbers as they are, in [-1, 1]
+
 
 def made(**changes):
     return contexts_of(**({"columns": COLUMNS, "arms": ("a", "b")} | changes))
@@ -32,7 +34,7 @@ def test_values_by_hand():
         [[*want[0], 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, *want[0]]],
     )
     offset = made(form="shared", universe="offset_sphere").contexts(TABLE)
-    cube = made(form="shared", universe="cube").contexts(TABLE)
+    cube = made(**PLAIN).contexts(TABLE)
     np.testing.assert_allclose(offset[:, 0], rows * [0.5, 0.5, 0.5, 0.5, 0.5**0.5])
     np.testing.assert_allclose(cube[:, 1], rows)
 
@@ -57,7 +59,7 @@ def test_labels_of_arms_and_the_reward_on_its_scale():
 
 
 def test_a_column_named_by_a_number_with_levels_that_are_truth_values():
-    m = made(columns={0: levels(True, False)}, form="shared", universe="cube")
+    m = made(columns={0: levels(True, False)}, **PLAIN)
     assert m.context({0: False})[0].tolist() == [0.0, 1.0, 1.0]
 
 
@@ -191,13 +193,13 @@ def test_a_file_whose_entries_and_columns_do_not_match_is_refused(
     content,
     words,
 ):
-    m = contexts_of(NUMBERS, arms=("a", "b"))
+    m = made(columns=NUMBERS)
     with pytest.raises(ValueError, match=words):
         m.contexts(written(tmp_path, content))
 
 
 def test_what_a_file_may_have(tmp_path):
-    m = contexts_of(NUMBERS, arms=("a", "b"), form="shared", universe="cube")
+    m = made(columns=NUMBERS, **PLAIN)
     plain = m.contexts(written(tmp_path, "age,income\n30,50\n1e1,-7\n"))
     np.testing.assert_allclose(plain[:, 0], [[-0.4, 0.0, 1.0], [-0.8, -1.0, 1.0]])
     for same in (
@@ -212,12 +214,7 @@ LOOK_MISSING = ("NA", "null", "None", "nan", "", "N/A")
 
 
 def test_levels_that_look_like_missing_values_are_levels(tmp_path):
-    m = contexts_of(
-        {"x": levels(*LOOK_MISSING)},
-        arms=("a", "b"),
-        form="shared",
-        universe="cube",
-    )
+    m = made(columns={"x": levels(*LOOK_MISSING)}, **PLAIN)
     file = "x,y\n" + "".join(f"{level},1\n" for level in LOOK_MISSING)
     for table in (written(tmp_path, file), pd.DataFrame({"x": LOOK_MISSING})):
         assert np.array_equal(m.contexts(table)[:, 0, :-1], np.eye(6))
@@ -225,7 +222,7 @@ def test_levels_that_look_like_missing_values_are_levels(tmp_path):
 
 def test_levels_that_are_numbers_or_truth_values_are_found_in_a_file(tmp_path):
     columns = {"n": levels(1, 2.5), "b": levels(True, False)}
-    m = contexts_of(columns, arms=("a", "b"), form="shared", universe="cube")
+    m = made(columns=columns, **PLAIN)
     X = m.contexts(written(tmp_path, "n,b\n1,true\n2.50,False\n1.0,FALSE\n"))
     wanted = [[1, 0, 1, 0, 1], [0, 1, 0, 1, 1], [1, 0, 0, 1, 1]]
     assert X[:, 0].tolist() == wanted
@@ -254,12 +251,12 @@ def test_every_refusal_of_a_number_names_its_row_and_value(value):
         ValueError,
         match=r"column 'age' must hold finite .*; row 1 has",
     ) as refusal:
-        contexts_of(NUMBERS, arms=("a", "b")).contexts(table)
+        made(columns=NUMBERS).contexts(table)
     assert repr(value) in str(refusal.value)
 
 
 def test_nullable_numbers_are_numbers_and_their_gap_is_named():
-    m = contexts_of(NUMBERS, arms=("a", "b"))
+    m = made(columns=NUMBERS)
     table = pd.DataFrame(
         {"age": pd.array([1, 2], "Int64"), "income": pd.array([3, 4], "Float64")}
     )

@@ -61,6 +61,17 @@ def notebook(path, *sources, parameters=PARAMETERS, title="A chapter"):
     return path
 
 
+def cell(count, *outputs):
+    """A code cell with this execution count and outputs of these kinds."""
+    return {
+        "cell_type": "code",
+        "source": "1",
+        "execution_count": count,
+        "metadata": {},
+        "outputs": [{"output_type": kind} for kind in outputs],
+    }
+
+
 def tiny(root, **chapters):
     """Make a project in `root` whose chapters have the given code cells; return root."""
     (root / "book").mkdir()

@@ -1,13 +1,13 @@
 """The arena's decisions follow from what was played."""
 
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from arena_settings import every_world, flat, run, setting
+from browser import CHROMIUM, needs_chromium
 from playwright.sync_api import sync_playwright
 
 from companion.core import Universe
@@ -15,7 +15,6 @@ from companion.stats import Interval
 from companion.tabular import bounds, contexts_of
 from evidence.arena import choose, decision, recipes
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 SCRIPT = Path(__file__).resolve().parents[2] / "book" / "_static" / "explorer.js"
 SMALL = {"d": 2, "K": 3, "T": 400, "epsilon": 50.0, "n_reps": 6}
 
@@ -182,10 +181,7 @@ def test_bad_input_is_refused_by_name(name, value):
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.skipif(
-    CHROMIUM is None,
-    reason="there is no chromium: apt-get install chromium",
-)
+@needs_chromium
 def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_policy(
     tmp_path,
 ):

@@ -10,6 +10,11 @@ from companion.baselines.jdp_linucb import jdp_linucb
 from evidence.attacks import audit
 from evidence.attacks.audit import counted, delta_lower_bound, epsilon_lower_bound
 
+X = np.zeros((4, 2, 2))
+R = np.zeros((4, 2))
+OTHER = R.copy()  # of user 1
+OTHER[1] = 1.0
+
 
 def laplace(scale):
     def noisy(x, rng, n):
@@ -155,36 +160,27 @@ def test_an_output_that_is_not_a_number_is_refused():
 def test_a_user_past_the_data_is_refused_by_name():
     policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
     play = audit.playing(policy, user=5)
-    data = (np.zeros((4, 2, 2)), np.zeros((4, 2)))
     expected = r"user must be an integer in \[0, 3\]; got user=5"
     with pytest.raises(ValueError, match=expected):
-        play(data, np.random.default_rng(1), 2)
+        play((X, R), np.random.default_rng(1), 2)
 
 
 def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
-    X = np.zeros((4, 2, 2))
-    R = np.zeros((4, 2))
-    one = R.copy()
-    two = R.copy()
-    one[1] = 1.0
-    two[1:3] = 1.0
-    audit.need_neighbours((X, R), (X, one), 1)
+    two = OTHER.copy()
+    two[2] = 1.0
+    audit.need_neighbours((X, R), (X, OTHER), 1)
     with pytest.raises(ValueError, match=r"differ in one user alone; got users \[1, 2\]"):
         audit.need_neighbours((X, R), (X, two), 1)
     with pytest.raises(ValueError, match=r"the one whose data differ, 1; got user=2"):
-        audit.need_neighbours((X, R), (X, one), 2)
+        audit.need_neighbours((X, R), (X, OTHER), 2)
 
 
 def test_an_attack_is_of_neighbours():
     policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
-    X = np.zeros((4, 2, 2))
-    R = np.zeros((4, 2))
-    other = R.copy()
-    other[1] = 1.0
     attack = audit.Attack(
         mechanism=audit.playing(policy, user=1),
         a=(X, R),
-        b=(X, other),
+        b=(X, OTHER),
         statistic=audit.along(np.ones(3)),
         sees="actions",
     )
@@ -217,28 +213,24 @@ def test_the_last_bits_of_a_score_tell_nothing():
 
 
 def test_streams_of_different_lengths_are_no_neighbours():
-    X = np.zeros((4, 2, 2))
-    R = np.zeros((4, 2))
     with pytest.raises(ValueError, match="inputs a and b must have the same shapes"):
         audit.need_neighbours((X, R), (X[:3], R[:3]))
 
 
 def test_equal_streams_are_neighbours_for_every_user():
-    X = np.zeros((4, 2, 2))
-    R = np.zeros((4, 2))
     audit.need_neighbours((X, R), (X, R), 2)
 
 
 def test_the_arm_that_is_hidden_is_the_users_own():
     """The round of user 2 alone has an arm that is better."""
     policy = jdp_linucb(1, 4, epsilon=np.inf, delta=0.1)
-    X = np.zeros((4, 2, 1))
-    R = np.zeros((4, 2))
-    X[0, 0] = 1.0
-    R[0] = 1.0
-    X[2, 1] = 1.0
+    contexts = np.zeros((4, 2, 1))
+    contexts[0, 0] = 1.0
+    contexts[2, 1] = 1.0
+    rewards = R.copy()
+    rewards[0] = 1.0
     rng = np.random.default_rng(1)
-    every = audit.playing(policy)((X, R), rng, 1)
-    others = audit.playing(policy, user=2)((X, R), rng, 1)
+    every = audit.playing(policy)((contexts, rewards), rng, 1)
+    others = audit.playing(policy, user=2)((contexts, rewards), rng, 1)
     assert every.tolist() == [[0, 0, 1, 0]]
     assert others.tolist() == [[0, 0, 0]]

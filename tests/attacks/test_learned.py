@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from streams import learn
 
 from companion.baselines.jdp_linucb import jdp_linucb
 from companion.baselines.local_md import local_md
@@ -22,9 +23,7 @@ def test_the_attack_on_the_first_label_changes_it_alone_and_shows_the_last_estim
     assert Y[0] == -W[0] == o.params.high
     assert np.flatnonzero(X.any(axis=1)).tolist() == [0]
     seen = attack.mechanism(attack.a, np.random.default_rng(0), 1)
-    rng = np.random.default_rng(0)
-    every = np.zeros((12, 2))
-    o.run(o.params, o.init(o.params, rng), X, Y, rng, every)
+    every, _ = learn(o, X, Y, seed=0)
     assert np.array_equal(seen[0], every[-1])
     assert attack.statistic(np.full((1, 2), 2.0)) == pytest.approx([2.0])
 

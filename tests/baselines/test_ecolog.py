@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from maler_twin import project_in_norm
+from scipy.special import expit
 from streams import first_block, forms, run
 
 from companion.baselines.ecolog import ecolog, radius
@@ -15,24 +17,6 @@ def test_width_before_any_data_by_hand():
     )
 
 
-def into_ball(V, z, S):
-    """Projection of z on the ball of radius S in the norm of V, by bisection in its
-    eigenbasis."""
-    if np.linalg.norm(z) <= S:
-        return z
-    size, Q = np.linalg.eigh(V)
-    w = size * (Q.T @ z)
-    low = 0.0
-    high = 1e6
-    for _ in range(200):
-        middle = (low + high) / 2
-        if np.linalg.norm(w / (size + middle)) > S:
-            low = middle
-        else:
-            high = middle
-    return Q @ (w / (size + high))
-
-
 def test_ecolog_against_a_twin():
     """Every step of both descents, without stopping early; lambda = 10, failure 0.01."""
     # the truth lies outside the ball, so that the projection is at work
@@ -44,21 +28,18 @@ def test_ecolog_against_a_twin():
     theta = np.zeros(3)
     C = 0.0
 
-    def m(z):
-        return 1 / (1 + np.exp(-z))
-
     def descend(centre, scale, target, x, steps):
         size = 0.75 / (0.25 + 1 / (1 + S / 2))
         direction = np.linalg.solve(V, x)
         v = centre
         for _ in range(steps):
-            slope = scale * m(x @ v) - target
+            slope = scale * expit(x @ v) - target
             g = v - centre + slope * direction
-            v = into_ball(V, v - size * g, S)
+            v = project_in_norm(V, v - size * g, S)
         return v
 
     def loss(z, y):
-        return -y * np.log(m(z)) - (1 - y) * np.log(m(-z))
+        return -y * np.log(expit(z)) - (1 - y) * np.log(expit(-z))
 
     for t in range(n):
         count = t + 1
@@ -66,7 +47,7 @@ def test_ecolog_against_a_twin():
         G = np.sqrt(10) / 2 + 2 / np.sqrt(10) * log_term
         width = np.sqrt(max(20 * S**2 + (1 + S) ** 2 * G + C, 0.0))
         squares = forms(X[t], V)
-        index = m(X[t] @ theta) + width * np.sqrt(squares)
+        index = expit(X[t] @ theta) + width * np.sqrt(squares)
         assert index[arms[t]] >= index.max() - 1e-7
         x = X[t, arms[t]]
         y = R[t, arms[t]]
@@ -77,7 +58,7 @@ def test_ecolog_against_a_twin():
         gap = theta - other
         gain = loss(x @ other, y) - loss(x @ theta, y)
         C += 2 * (1 + S) * gain - np.sqrt(gap @ V @ gap) / 2
-        V = V + m(x @ theta) * m(-x @ theta) * np.outer(x, x)
+        V = V + expit(x @ theta) * expit(-x @ theta) * np.outer(x, x)
     np.testing.assert_allclose(state.theta_hat, theta, atol=1e-8)
     assert state.surplus == pytest.approx(C, abs=1e-6)
     assert np.linalg.norm(theta) > 0.99 * S

@@ -3,7 +3,7 @@ learns."""
 
 import numpy as np
 import pytest
-from streams import first_block
+from streams import first_block, run
 
 from companion.baselines import forced_lasso as fl
 from companion.streaming_sco.environments import one_context
@@ -25,10 +25,7 @@ def test_both_lassos_satisfy_their_optimality_conditions():
     T = 300
     p = policy.params
     X, R = first_block(one_context(2, 6, 2), T, seed=0)
-    arms = np.empty(T, dtype=np.int64)
-    rng = np.random.default_rng(1)
-    state = policy.init(p)
-    policy.loop(p, state, X, R, rng, arms)
+    arms, state = run(policy, X, R)
     forced = np.array([fl.forced_arm(p, t + 1) for t in range(T)])
     sparse = 0
     for k in range(2):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from streams import run
 
 from companion.baselines.lasso_bandit import lasso, lasso_bandit, level
 from companion.kernels.linalg import SWEEPS
@@ -13,9 +14,7 @@ def fitted(n, d, penalty, every=1, seed=1):
     noise = 0.1 * rng.standard_normal((n, 2))
     R = 2.0 * X[:, :, 0] - X[:, :, 3] + noise
     policy = lasso_bandit(d, 2 * n, penalty=penalty, every=every, tolerance=1e-12)
-    arms = np.empty(n, np.int64)
-    state = policy.init(policy.params)
-    policy.loop(policy.params, state, X, R, rng, arms)
+    arms, state = run(policy, X, R)
     return policy, state, X, R, arms
 
 

@@ -2,19 +2,17 @@
 
 import numpy as np
 from scipy import stats as sps
+from streams import run
 
 from companion.baselines.random import random
 
 
 def test_every_arm_is_as_likely_whatever_is_paid():
     """False alarms: 1e-7."""
-    policy = random()
     n = 9000
-    arms = np.empty(n, dtype=np.int64)
     X = np.zeros((n, 3, 2))
     R = np.tile([1.0, 0.0, -1.0], (n, 1))
-    state = policy.init(policy.params)
-    policy.loop(policy.params, state, X, R, np.random.default_rng(0), arms)
+    arms, state = run(random(), X, R, seed=0)
     assert state.t == n
     assert sps.chisquare(np.bincount(arms, minlength=3)).pvalue > 1e-7
     pairs = np.bincount(3 * arms[:-1:2] + arms[1::2], minlength=9)

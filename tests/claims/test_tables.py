@@ -11,6 +11,11 @@ from evidence.claims.page import Page
 SAMPLES = np.random.default_rng(1).normal(10.0, 1.0, 50)
 
 
+@pytest.fixture
+def claim():
+    return Page("chapter").claim("a", "figure", "s", "p")
+
+
 def test_cells_are_formatted_and_escaped():
     row = {"name": "<b>", "x": 0.123456, "n": 12, "q": Interval(1.0, 0.5, 2.0)}
     shown = tables.numbers([row], caption="a & b", formats={"x": ".1f"})
@@ -64,12 +69,12 @@ FAR = [["b", 1.2 * SAMPLES.mean(), 0.01, SAMPLES]]
     ],
 )
 def test_published_numbers_are_confirmed_within_a_tolerance(
+    claim,
     groups,
     others,
     outcomes,
     controls,
 ):
-    claim = Page("chapter").claim("a", "figure", "s", "p")
     tables.confirm(claim, groups, 0.1, ("other runs", others))
     assert [row.outcome for row in claim.evidence] == outcomes
     assert [row.control and row.control.outcome for row in claim.evidence] == controls
@@ -112,9 +117,8 @@ def test_published_rounds_are_found_by_label_and_round():
     ("mean", "result"),
     [(10.0, "holds"), (9.5, "undecided"), (8.0, "fails")],
 )
-def test_published_means_without_errors(mean, result):
+def test_published_means_without_errors(claim, mean, result):
     """The interval is that of two means of ten runs, whatever the number of ours."""
-    claim = Page("chapter").claim("ten", "table", "s", "p")
     samples = 10.0 * SAMPLES / SAMPLES.mean()
     half = 1.959964 * samples.std(ddof=1) * np.sqrt(0.2)
     assert 0.5 < half < 1.0
@@ -128,11 +132,11 @@ def test_published_means_without_errors(mean, result):
 
 @pytest.mark.parametrize(("groups", "largest"), [(1, 4.8916), (2, 5.0263)])
 def test_the_limits_of_a_confirmation_follow_from_the_tolerance_and_the_settings(
+    claim,
     groups,
     largest,
 ):
     """Normal quantiles: one in a million on both sides, shared by all settings."""
-    claim = Page("chapter").claim("a", "figure", "s", "p")
     rows = [[["a", SAMPLES.mean(), 0.01, SAMPLES]]] * groups
     tables.confirm(claim, rows, 0.1, ("none", []))
     mean, single = (row.limits for row in claim.evidence)
@@ -141,8 +145,7 @@ def test_the_limits_of_a_confirmation_follow_from_the_tolerance_and_the_settings
 
 
 @pytest.mark.parametrize("printed", [0.8, 1.2])
-def test_a_single_wild_difference_fails_on_either_side(printed):
-    claim = Page("chapter").claim("a", "figure", "s", "p")
+def test_a_single_wild_difference_fails_on_either_side(claim, printed):
     row = ["a", printed * SAMPLES.mean(), 0.01, SAMPLES]
     tables.confirm(claim, [[row]], 0.5, ("none", []))
     mean, single = claim.evidence

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from plain import plain
 from scipy import stats as sps
+from streams import run
 
 from companion.fliphat import fliphat as module
 from companion.fliphat.fliphat import (
@@ -44,14 +45,6 @@ def stream(n, d, K=2, seed=1):
     X = rng.standard_normal((n, K, d))
     noise = 0.1 * rng.standard_normal((n, K))
     return X, X[:, :, 0] - 0.5 * X[:, :, 1] + noise
-
-
-def run(policy, X, R, seed=0):
-    """(arms, state) after all rounds."""
-    arms = np.empty(len(X), np.int64)
-    s = policy.init(policy.params)
-    policy.play(policy.params, s, X, R, np.random.default_rng(seed), arms)
-    return arms, s
 
 
 def fixed(policy, rows, rewards, seed=0, noise=True):
@@ -89,7 +82,7 @@ def plays_as_the_chapter(policy, **bounds):
         C=p.l1_radius,
         **bounds,
     )
-    arms, _ = run(policy, X, R)
+    arms, _ = run(policy, X, R, seed=0)
     assert (twin == arms).all()
     return arms, R.argmax(axis=1)
 

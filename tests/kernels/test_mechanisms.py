@@ -249,14 +249,18 @@ SIGNED = {  # scores and scale: some stand out of the noise, one does
 }
 
 
-@pytest.mark.parametrize("case", SIGNED)
-def test_exponential_mechanism_laws(case):
+@pytest.fixture(params=SIGNED)
+def signed(request):
+    """(x, scale, max |x|, both signs of every entry of x)."""
+    x, scale = SIGNED[request.param]
+    return x, scale, np.abs(x).max(), np.stack([x, -x], axis=1).ravel()
+
+
+def test_exponential_mechanism_laws(signed):
     """Chances in proportion to exp(score/scale), of all scores and by rejection."""
-    x, scale = SIGNED[case]
+    x, scale, top, scores = signed
     n = 20_000
     rng = np.random.default_rng(14)
-    scores = np.stack([x, -x], axis=1).ravel()
-    top = np.abs(x).max()
     law = np.exp(scores / scale)
     for choose, told in (
         (mechanisms.exponential_mechanism, (scores, scale)),
@@ -266,13 +270,10 @@ def test_exponential_mechanism_laws(case):
         assert sps.chisquare(seen, n * law / law.sum()).pvalue > ALARM
 
 
-@pytest.mark.parametrize("case", SIGNED)
-def test_the_signed_noisy_max_has_the_law_of_noise_on_every_score(case):
-    x, scale = SIGNED[case]
+def test_the_signed_noisy_max_has_the_law_of_noise_on_every_score(signed):
+    x, scale, top, scores = signed
     n = 20_000
     rng = np.random.default_rng(15)
-    scores = np.stack([x, -x], axis=1).ravel()
-    top = np.abs(x).max()
     places = len(scores)
     fast = counts(n, places, mechanisms.signed_noisy_max, rng, x, scale, top)
     slow = counts(n, places, mechanisms.noisy_max, rng, scores, scale)

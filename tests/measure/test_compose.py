@@ -157,15 +157,20 @@ def test_what_no_noise_hides_has_no_bound():
     assert laws.measure(case._replace(policy=bare)).low == np.inf
 
 
-def test_relations_models_and_laws_that_are_not_known_are_refused_by_name():
-    (case,) = ssp.audit_instances()
+def declared(case, law):
+    """The case with another law declared for what its one kernel releases."""
     ((kernel, read),) = case.releases.items()
 
     def other(*args):
-        return [("cauchy", part) for _, part in read(*args)]
+        return [(law, part) for _, part in read(*args)]
 
+    return case._replace(releases={kernel: other})
+
+
+def test_relations_models_and_laws_that_are_not_known_are_refused_by_name():
+    (case,) = ssp.audit_instances()
     with pytest.raises(laws.NotMeasured, match=r"laws must be one of.*got \['cauchy'\]"):
-        laws.measure(case._replace(releases={kernel: other}))
+        laws.measure(declared(case, "cauchy"))
     for name, value in (("model", "oracle"), ("neighbours", "edit one bit")):
         g = case.policy.guarantee._replace(**{name: value})
         with pytest.raises(laws.NotMeasured, match=name):
@@ -200,14 +205,8 @@ def test_numbers_that_no_law_explains_are_counted():
 
 def test_noise_of_another_law_than_the_declared_one_is_a_leak():
     """Normal noise that is declared to be Laplace is refused, whatever its size."""
-    (case,) = jdp_audits()[:1]
-    ((kernel, read),) = case.releases.items()
-
-    def other(*args):
-        return [("laplace", part) for _, part in read(*args)]
-
     with pytest.raises(laws.Leak, match="has not the law 'laplace', as its Release"):
-        laws.measure(case._replace(releases={kernel: other}))
+        laws.measure(declared(jdp_audits()[0], "laplace"))
 
 
 def test_losses_of_the_parts_of_a_message_add_up():

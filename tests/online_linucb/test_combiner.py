@@ -43,10 +43,8 @@ def test_is_a_sequence_of_restarts(epsilon, learner):
             learner=learner,
             jitter=jitter,
         )
-        state = epoch.init(epoch.params)
-        block = slice(start, min(start + 2**m, 500))
-        expected = np.empty(block.stop - start, dtype=np.int64)
-        epoch.play(epoch.params, state, X[block], R[block], rng, expected)
+        block = slice(start, start + 2**m)
+        expected, state = run(epoch, X[block], R[block], seed=rng)
         assert np.array_equal(arms[block], expected), m
         start += 2**m
     np.testing.assert_array_equal(s.run.centre, state.centre)

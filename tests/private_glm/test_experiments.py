@@ -6,6 +6,7 @@ False alarms of the audits of a correct rule: 1e-6.
 
 import numpy as np
 import pytest
+from streams import first_block, run
 
 from companion.baselines.rs_glinucb import rs_glinucb
 from companion.kernels.glm import LOGISTIC
@@ -69,21 +70,10 @@ def test_as_run_the_warm_up_rounds_are_fitted_and_all_rows_once():
     env = paper_world(600, 3, 2.5, "probit")
     repaired = rs_glinucb(3, 600, link="probit", theta_bound=2.5, kappa=env.kappa[0])
     policy = experiments.aliased(repaired)
-    X, R, _ = next(env.blocks(600, np.random.default_rng(1)))
-    state = policy.init(policy.params)
-    arms = np.empty(300, np.int64)
-    thetas = []
-    for part in (slice(0, 300), slice(300, 600)):
-        policy.loop(
-            policy.params,
-            state,
-            X[part],
-            R[part],
-            np.random.default_rng(0),
-            arms,
-        )
-        thetas.append(state.theta_hat.copy())
-    assert np.array_equal(*thetas)
+    X, R = first_block(env, 600, seed=1)
+    _, early = run(policy, X[:300], R[:300])
+    _, state = run(policy, X, R, cuts=[300])
+    assert np.array_equal(early.theta_hat, state.theta_hat)
     assert np.linalg.norm(state.theta_warm) > 0.5
     assert state.warm.tolist() == [0, 0]
 

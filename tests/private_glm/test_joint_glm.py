@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from plain import plain
+from streams import first_block, run
 
 from companion.accounting.privacy import tree_levels
 from companion.kernels import tree
@@ -25,8 +26,7 @@ def made(T, epsilon=np.inf, **changes):
 
 @pytest.mark.parametrize("epsilon", [np.inf, 30.0])
 def test_every_arm_is_that_of_the_plain_version(epsilon):
-    env = world("ball", 3, 2.0, K=6)
-    X, R, _ = next(env.blocks(500, np.random.default_rng(4)))
+    X, R = first_block(world("ball", 3, 2.0, K=6), 500)
     preset = TIGHT._replace(
         gamma=2.0,
         width=0.7,
@@ -38,9 +38,7 @@ def test_every_arm_is_that_of_the_plain_version(epsilon):
     )
     model = {"epsilon": epsilon, "delta": 0.02, "kappa": 9.0}
     policy = joint_glm(3, 500, theta_bound=2.0, preset=preset, **model)
-    arms = np.empty(500, np.int64)
-    state = init(policy.params)
-    policy.play(policy.params, state, X, R, np.random.default_rng(0), arms)
+    arms, state = run(policy, X, R, seed=0)
     twin = plain("joint_glm")["joint_glm_plain"]
     expected, explored, theta_o, theta_tau = twin(
         X,

@@ -4,6 +4,7 @@ sees."""
 import numpy as np
 import pytest
 from plain import plain
+from streams import first_block, run
 
 from companion.accounting.binomial import releases_delta, releases_epsilon
 from companion.kernels.mechanisms import add_packed
@@ -33,13 +34,11 @@ def rng():
 @pytest.mark.parametrize("epsilon", [np.inf, 4.0])
 def test_every_arm_is_that_of_the_plain_version(epsilon):
     """With noise, too: both draw the same numbers in the same order."""
-    X, R, _ = next(world("ball", 3, 2.0, K=6).blocks(900, np.random.default_rng(4)))
+    X, R = first_block(world("ball", 3, 2.0, K=6), 900)
     model = {"theta_bound": 2.0, "kappa": 9.0, "gamma": 0.4, "first": 100}
     policy = shuffle_glm(3, 6, 900, epsilon=epsilon, delta=0.01, **model)
     p = policy.params
-    s = init(p)
-    arms = np.empty(900, np.int64)
-    policy.play(p, s, X, R, rng(), arms)
+    arms, s = run(policy, X, R, seed=0)
     bits = zip(p.bits_matrix.tolist(), p.bits_gradient.tolist(), strict=True)
     twin = plain("shuffle_glm")["shuffle_glm_plain"]
     expected, estimates = twin(X, R, p.ends, bits, 9.0, 0.4, 2.0, 20, rng())

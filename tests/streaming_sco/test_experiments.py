@@ -6,7 +6,8 @@ import threading
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sco_streams import OPTIONS, played
+from sco_streams import OPTIONS
+from streams import learn, run
 
 from companion import simulate
 from companion.baselines.noisy_sgd import noisy_sgd
@@ -43,10 +44,7 @@ def test_errors_and_risks_are_of_the_runs_that_excess_risk_makes():
     np.testing.assert_array_equal(risks, again.excess[:, 1, :-1])
     for r, seed in enumerate(seeds):  # by hand, from one stream of records for all
         X, Y = world.records(1000, stream(seed, "environment"))
-        rng = stream(seed, o.name)
-        s = o.init(o.params, rng)
-        out = np.empty((900, 5))
-        o.run(o.params, s, X[:900], Y[:900], rng, out)
+        out, s = learn(o, X[:900], Y[:900], seed=stream(seed, o.name))
         assert (risks[r] == world.excess(out[grid - 1])).all()
         gap = s.gradient - world.gradient(s.old, 0.2)
         assert errors[r, -1] == pytest.approx((np.abs(gap) ** 3).sum() ** (1 / 3))
@@ -146,16 +144,7 @@ def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit(monkeypatch):
     for seed, row in zip(seeds, together, strict=True):
         X, Y = drawn(world, n, seed)
         for o, excess in zip(made, row, strict=True):
-            rng = stream(seed, "NoisySGD")
-            out = np.zeros((n, 3))
-            o.run(
-                o.params,
-                o.init(o.params, rng),
-                X,
-                Y,
-                rng,
-                out,
-            )
+            out, _ = learn(o, X, Y, seed=stream(seed, "NoisySGD"))
             assert world.excess(out[-1]) == excess
 
 
@@ -249,7 +238,7 @@ def test_estimates_and_drifts_are_those_of_the_definition(
     error, dropped = ex.drifts(world, policy, 3000, seeds, [50, 400])
     X, R, mu = next(world.blocks(3000, stream(seed, "environment")))
     true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
-    _, s = played(policy, X[:400], R[:400], stream(seed, policy.name))
+    _, s = run(policy, X[:400], R[:400], seed=stream(seed, policy.name))
     now = s.arms.theta
     met = s.arms.old
     assert found[0, 1] == pytest.approx((np.abs(now - true).sum(axis=1) ** 2).max())
@@ -347,12 +336,7 @@ def test_what_the_filter_removes_is_counted_round_by_round():
     found = ex.removed(world, policy, 200, seeds)[0]
     blocks = list(world.blocks(215, stream(seeds[0], "environment")))
     X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    _, s = played(
-        policy,
-        X[:15],
-        R[:15],
-        stream(seeds[0], policy.name),
-    )
+    _, s = run(policy, X[:15], R[:15], seed=stream(seeds[0], policy.name))
     best = 0
     some = 0
     for t in range(15, 215):

@@ -4,7 +4,7 @@ learns."""
 import numpy as np
 import pytest
 from plain import plain
-from sco_streams import played
+from streams import run
 
 from companion.accounting.privacy import (
     NO_PRIVACY,
@@ -37,7 +37,7 @@ def test_the_plain_version_of_the_chapter_is_the_kernel(
         "clip": 3.0,
     }
     policy = sco_bandit(4, 3, 1_000, epsilon=epsilon, **keys)
-    arms, _ = played(policy, X, R, np.random.default_rng(0))
+    arms, _ = run(policy, X, R, seed=0)
     cell = plain("sco_bandit")
     sigma = cell["noise_scale"](1_000, epsilon, 1e-3, 3.0)
     assert sigma == pytest.approx(policy.params.learner.sigma, rel=1e-9)
@@ -81,7 +81,7 @@ def test_every_arm_is_the_optimiser_of_its_own_records():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.uniform(-1, 1, (T, 1, d)), 2, axis=1)
     R = rng.uniform(-1, 1, (T, 2))
-    arms, state = played(policy, X, R, rng)
+    arms, state = run(policy, X, R)
     learner = streaming.init(policy.params.learner, None)
     for t in range(5, T):
         hers = t < 10 or arms[t] == 1
