@@ -10,9 +10,9 @@ Its statistics, packed into a vector of norm sqrt(||x x'||_F^2 + ||r x||^2) (ent
 the diagonal times sqrt2), move by at most s = `privacy.STATISTICS_SENSITIVITY`: sqrt(4.5)
 in the ball, 2 on the offset sphere.  A user is in at most m = floor(log2 T) + 1 nodes, so
 the node sums are one Gaussian query of sensitivity s sqrt(m).  "paper" is the classical
-formula at that sensitivity, also where it is not proved (epsilon > 1).  In the matrix,
-noise off the diagonal is sigma/sqrt2, because such an entry counts twice in the Frobenius
-norm.
+formula at that sensitivity, also where it is not proved (epsilon > 1).  The packed vector
+holds the sqrt2, and every packed number has noise sigma.  So in the matrix noise off the
+diagonal is sigma/sqrt2.
 
 The model is ridge regression at lambda = ridge + shift * (size of the noise in the Gram
 matrix), the size being sigma sqrt(d m / 2): a prefix is the sum of m / 2 nodes on
@@ -47,7 +47,8 @@ from companion.validate import (
 )
 
 # The law of a node's noise stands in these three places and nowhere else: its name, how
-# it is drawn, and the standard deviation sigma that a budget asks for.
+# it is drawn, and the standard deviation sigma that a budget asks for.  A law that needs
+# the sensitivity in L1 needs d in `node_noise`, too.
 
 LAW = "gaussian"
 
