@@ -21,6 +21,7 @@ ENTRY = re.compile(HEAD + r"(.*?)(?=^\* |^## |^### |\Z)", re.MULTILINE | re.DOTA
 NUMBER = re.compile(
     r'\[([^\]]+)\]\(book/(\w+)\.ipynb(?:#[\w-]+)?\s+"(row|say): ([^"]+)"\)'
 )
+PLACELESS = re.compile(r'\[([^\]]+)\]\(book/(\w+)\.ipynb\s+"(row: ([\w-]+) / [^"]+)"\)')
 ARGUMENT = re.compile(
     r"\b(proof|derivation|derived|algebra|reading|by hand)\b",
     re.IGNORECASE,
@@ -53,7 +54,8 @@ def entries(text):
 
 def overview(text):
     """The text as the site shows it: filters and a table of all entries, by weight, come
-    before its first section; an entry's four parts are lines of their own."""
+    before its first section; an entry's four parts are lines of their own; a number of a
+    row that names no section leads to its claim."""
     found = sorted(entries(text).items(), key=lambda item: WEIGHTS.index(item[1][5]))
     lines = ["| | paper and place | how bad | what follows |", "|---|---|---|---|"]
     for number, match in found:
@@ -65,10 +67,11 @@ def overview(text):
     head, section, rest = text.partition("\n## ")
     rest = PART.sub(r"  * *\1:*", ENTRY.sub(_marked, rest))
     table = "\n".join(lines)
-    return (
+    shown = (
         f"{head}\n## All papers, by weight\n\n<div data-filters></div>\n\n{table}"
         f"{section}{rest}"
     )
+    return PLACELESS.sub(r'<a href="\2.html#claim-\4" title="\3">\1</a>', shown)
 
 
 def _marked(match):

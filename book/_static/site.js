@@ -1,7 +1,7 @@
 /* What the theme leaves out, without any dependency:
  * - formulas too long for the page shrink, down to SMALLEST, and scroll beyond, instead of being cut;
  * - a fold that a link leads to opens, on a click and when a page is loaded with a fragment; of a claim
- *   in a table, its evidence;
+ *   in a table, its evidence; a link to a claim leads to where its experiment stands, if it stands apart;
  * - a search result that names no section opens at the section that fits it best;
  * - one control per page opens or closes all code, and is remembered from page to page;
  * - paper shows every fold open, but for code that the reader left folded: that is left out (custom.css).
@@ -84,7 +84,8 @@
   const follow = (hash) => {
     let target = null;
     try {
-      target = hash.length > 1 && document.getElementById(decodeURIComponent(hash.slice(1)));
+      const name = decodeURIComponent(hash.slice(1));
+      target = document.getElementById(name.replace(/^claim-/, "evidence-")) ?? document.getElementById(name);
     } catch {
       return; // a fragment that is no text leads nowhere
     }
