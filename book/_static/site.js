@@ -170,13 +170,25 @@
       }
     }
   };
-  /* A bar that folds code says what the code makes. */
-  const MAKES = [["figure.plot", "this figure"], [".claim", "this verdict"], [".numbers", "this table"]];
+  /* A bar that folds code says what the code shows or, if it shows nothing, what it is. */
+  const MAKES = [
+    ["figure.plot", "this figure"], [".claim", "this verdict"], [".numbers", "this table"],
+    [".scoreboard", "these verdicts"], [".output", "this output"],
+  ];
+  const IS = [
+    [/^(import|from) /, "imports and settings"],
+    [/page\.open\(|\.finding\(/, "verdicts of this page"],
+    [/^(def|class|async) /, "definitions and runs"],
+    [/simulate|repetitions\(|regrets?\(|experiments\.|audit\.|\.run\(/, "runs"],
+    [/(?:)/, "numbers of this section"],
+  ];
   const bars = () => {
     for (const cell of document.querySelectorAll("div.cell:has(details.above-input)")) {
-      const [, made] = MAKES.find(([part]) => cell.querySelector(`.cell_output ${part}`)) ?? [];
       const bar = cell.querySelector("details.above-input > summary > .collapsed");
-      if (bar) bar.textContent = made ? `Code of ${made}` : "Code";
+      if (!bar) continue;
+      const code = cell.querySelector("pre").textContent.trim();
+      const [, made] = MAKES.find(([part]) => cell.querySelector(`.cell_output ${part}`)) ?? [];
+      bar.textContent = made ? `Code of ${made}` : `Code: ${IS.find(([sign]) => sign.test(code))[1]}`;
     }
   };
 
