@@ -6,7 +6,7 @@ from matplotlib.patches import FancyBboxPatch
 from companion.validate import need_choice, need_int
 from evidence.claims import plots
 
-NOISE = plots.COLOURS[1]  # the colour of noise in all drawings
+NOISE = "#a85400"  # the colour of noise in all drawings: orange, dark enough for words
 RECORD = plots.COLOURS[0]  # the colour of one person's record
 QUIET = "0.55"
 
