@@ -12,6 +12,8 @@ import html
 import json
 import re
 
+from evidence.claims.published import paper
+from evidence.claims.scoreboard import OTHERS, PAPERS
 from tools import cache
 from tools.errors import Failure
 
@@ -209,11 +211,13 @@ def told(lock, page):
 
 
 def changes(lock):
-    """Every change of every claim, a section for each chapter: Markdown with HTML."""
+    """Every change of every claim, a section for each chapter: Markdown with HTML below
+    the filter of papers."""
+    papers = {c: name for room, name in PAPERS.items() for c in paper(room)["chapters"]}
     found = {}
     for change in lock["history"]:
         found.setdefault(change["claim"], []).append(change)
-    page = ""
+    page = "<div data-filters></div>\n"
     chapter = ""
     for claim in sorted(found):
         if claim.split("/")[0] != chapter:
@@ -229,12 +233,29 @@ def changes(lock):
         link = f'<a href="{claim.split("/")[0]}.html#claim-{claim.split("/")[1]}">now</a>'
         if claim not in lock["claims"]:
             link = "gone"
-        page += f'\n<dl class="changes"><dt id="{where}">{title} ({link})</dt>'
+        data = f'data-paper="{papers.get(chapter, OTHERS)}"'
+        page += f'\n<dl class="changes" {data}><dt id="{where}">{title} ({link})</dt>'
         page += f"{lines}</dl>\n"
     return page
 
 
+LIMITS = re.compile(r"limits \[(.+?), (.+?)\]|(?<=\] -> )\[(.+?), (.+?)\]")
+
+
 def _short(what):
-    """What changed, as HTML, with numbers of four digits."""
+    """What changed, as HTML, with numbers of four digits and no None."""
     text = re.sub(r"\d+\.\d{5,}", lambda n: f"{float(n[0]):.4g}", what)
-    return html.escape(text.rstrip("."))
+    text = re.sub("control (outcome )?None", "no control", LIMITS.sub(_limits, text))
+    return html.escape(re.sub(r"\bNone\b", "no control", text).rstrip("."))
+
+
+def _limits(match):
+    """Limits, as the lock writes them, in words."""
+    low, high = match[1] or match[3], match[2] or match[4]
+    if low == "None":
+        words = f"at most {high}"
+    elif high == "None":
+        words = f"at least {low}"
+    else:
+        words = f"{low} to {high}"
+    return f"limits {words}" if match[1] else words

@@ -1,4 +1,4 @@
-/* Filters of the scoreboard and of the errata: plain controls over what the page lists, without any
+/* Filters of the scoreboard, of the errata and of the changes: plain controls over what the page lists, without any
  * dependency.  An address may set them: scoreboard.html?Paper=LPLR&Verdict=reproduced.  With scripts off
  * everything is shown.
  */
@@ -20,8 +20,12 @@ document.addEventListener("DOMContentLoaded", () => {
     Paper: mark.dataset.paper,
     Weight: mark.dataset.weight,
   }));
-  const entries = claims.length ? claims : errata;
-  if (!entries.length) return;
+  const changes = [...document.querySelectorAll("dl.changes")].map((list) => ({
+    shown: [list],
+    Paper: list.dataset.paper,
+  }));
+  const entries = [claims, errata, changes].find((found) => found.length);
+  if (!entries) return;
   const asked = new URLSearchParams(location.search);
   const wanted = {};
   const said = document.createElement("output");
@@ -43,6 +47,17 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const list of new Set(errata.map(({ shown }) => shown[0].parentElement))) {
       const empty = [...list.children].every((entry) => entry.hidden);
       list.closest("section").hidden = empty;
+    }
+    for (const section of new Set([...claims, ...changes].map(({ shown }) => shown[0].closest("section")))) {
+      const empty = ![...section.querySelectorAll("[data-kind], .changes")].some((e) => !e.closest("tr, dl").hidden);
+      let note = section.querySelector(".nothing");
+      if (!note) {
+        note = document.createElement("p");
+        note.className = "nothing";
+        note.textContent = "Nothing here fits the filters.";
+        section.append(note);
+      }
+      note.hidden = !empty;
     }
     said.textContent = `${count} of ${entries.length} shown`;
   };
