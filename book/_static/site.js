@@ -166,7 +166,7 @@
       table.before(around);
       around.append(table);
       for (const row of table.querySelectorAll("tbody tr")) {
-        [...row.cells].slice(1).forEach((cell, i) => (cell.dataset.label = names[i + 1] ?? ""));
+        [...row.cells].forEach((cell, i) => (cell.dataset.label = names[i] ?? ""));
       }
     }
   };
