@@ -48,8 +48,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const empty = [...list.children].every((entry) => entry.hidden);
       list.closest("section").hidden = empty;
     }
-    for (const section of new Set([...claims, ...changes].map(({ shown }) => shown[0].closest("section")))) {
-      const empty = ![...section.querySelectorAll("[data-kind], .changes")].some((e) => !e.closest("tr, dl").hidden);
+    for (const section of new Set(claims.map(({ shown }) => shown[0].closest("section")))) {
       let note = section.querySelector(".nothing");
       if (!note) {
         note = document.createElement("p");
@@ -57,7 +56,10 @@ document.addEventListener("DOMContentLoaded", () => {
         note.textContent = "Nothing here fits the filters.";
         section.append(note);
       }
-      note.hidden = !empty;
+      note.hidden = [...section.querySelectorAll("[data-kind]")].some((mark) => !mark.closest("tr").hidden);
+    }
+    for (const section of new Set(changes.map(({ shown }) => shown[0].closest("section")))) {
+      section.hidden = [...section.querySelectorAll(".changes")].every((list) => list.hidden);
     }
     said.textContent = `${count} of ${entries.length} shown`;
   };
