@@ -329,6 +329,20 @@ def test_pure_losses_add_up_without_delta():
     assert many == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-3])
+def test_one_choice_by_gumbel_noise_may_lose_its_whole_range(delta):
+    """One of two, with chances 1/(1 + e^5) and 1/(1 + e^3): the range is 2."""
+    rare = 1 / (1 + math.exp(5.0))
+    more = 1 / (1 + math.exp(3.0))
+    true = math.log((more - delta) / rare)
+    assert 1.9 < true <= laws.ranged_epsilon([2.0], delta) < 2.01
+
+
+def test_many_choices_by_gumbel_noise_lose_no_more_than_concentrated_privacy():
+    found = laws.ranged_epsilon(np.full(400, 0.1), 1e-3)
+    assert found == pytest.approx(zcdp_epsilon(400 * 0.1**2 / 8, 1e-3), rel=1e-3)
+
+
 def test_draws_of_one_record_lose_less_and_every_step_adds():
     exact = gaussian_epsilon(0.01, 2.0)
     assert laws.sampled_epsilon(2.0, 1, 1, 0.01) == pytest.approx(exact, rel=0.01)
