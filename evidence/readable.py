@@ -4,7 +4,7 @@
 
 The site's own marks in the prose become text: numbers that cells hand to it, boxes of
 theorems with their titles, citations as names, numbers of equations, and the macros of
-formulas.
+formulas.  The text as it was written is kept beside it, so that this can be done again.
 """
 
 import ast
@@ -16,6 +16,7 @@ MACROS = (
     r"$\newcommand{\R}{\mathbb{R}}\newcommand{\E}{\mathbb{E}}\newcommand{\P}{\mathbb{P}}"
     r"\newcommand{\norm}[1]{\left\lVert #1\right\rVert}$"
 )
+WHOSE = "*The numbers in the text are those of the run that wrote this notebook.*"
 FENCE = re.compile(r"^(:{3,}|`{3,})(?:\{([\w:-]+)\} ?(.*)|\w*)$")
 OPTION = re.compile(r"^:([\w-]+): ?(.*)$")
 LABEL = re.compile(r"^\(([\w-]+)\)=\n", re.MULTILINE)
@@ -31,14 +32,16 @@ def make_readable(notebook) -> None:
     equations = count(1)
     texts = []
     for cell in prose:
-        text = boxes(LABEL.sub("", "".join(cell["source"])), labels)
+        # as the author wrote it: a notebook that is run again gets its new numbers
+        source = cell["metadata"].setdefault("as_written", "".join(cell["source"]))
+        text = boxes(LABEL.sub("", source), labels)
         labels |= {name: f"({next(equations)})" for name in EQUATION.findall(text)}
         texts.append(text)
     values = said(notebook)
     for cell, text in zip(prose, texts, strict=True):
         cell["source"] = readable(text, values, labels)
     if prose:
-        prose[0]["source"] += f"\n\n{MACROS}\n"
+        prose[0]["source"] += f"\n\n{WHOSE}\n\n{MACROS}\n"
 
 
 def said(notebook) -> dict:

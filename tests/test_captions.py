@@ -7,6 +7,7 @@ of a paper (Figure 1, Lemma 3.2), and those that are listed here with what they 
 
 import ast
 import re
+from itertools import pairwise
 
 import pytest
 from real_book import BOOK, cells
@@ -24,6 +25,14 @@ PLACES = re.compile(
     r"[A-Z]?\d*\.?\d+"
     r"(?: and \d+)?|row of Table \d"
 )
+# chapter: counts of runs that the cell above does not draw
+COUNTED = {
+    "arena": ["n_reps"],  # `contest.play` draws them
+    "fliphat_rows": ["runs"],  # counted in the samples that are drawn
+    "lplr": ["some"],  # counted in the tasks
+    "streaming_rows": ["fewer"],  # or twice n_reps, by the size
+    "your_data": ["n_reps"],  # the first cell draws them for all
+}
 NAMES = {"caption", "said"}  # `said` becomes a caption, too
 
 
@@ -97,3 +106,61 @@ def test_what_may_be_typed_is_typed_somewhere(name):
 )
 def test_numbers_of_a_caption(code, found):
     assert numbers(code) == found
+
+
+def counts(code):
+    """The numbers of runs that a caption of this cell tells, as they are written."""
+    found = []
+    for caption in captions(code):
+        for text in ast.walk(caption):
+            if not isinstance(text, ast.JoinedStr):
+                continue
+            for number, words in pairwise(text.values):
+                if isinstance(number, ast.FormattedValue) and re.match(
+                    " (repetitions|runs)\\b", str(getattr(words, "value", ""))
+                ):
+                    found.append(ast.unparse(number.value))
+    return found
+
+
+def drawn(code):
+    """The numbers of repetitions that a cell draws, or takes of those that were drawn."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "repetitions":
+            found.append(ast.unparse(node.args[1]))
+        elif isinstance(node, ast.Slice) and node.upper:
+            found.append(ast.unparse(node.upper))
+    return found
+
+
+def untrue(codes):
+    """Counts in captions that the last cell which draws repetitions does not draw."""
+    found = []
+    last = []
+    for code in codes:
+        if "repetitions(" in code:
+            last = drawn(code)
+        found += [n for n in counts(code) if n not in last and not n.startswith("len(")]
+    return found
+
+
+@pytest.mark.parametrize("name", BOOK)
+def test_a_caption_counts_the_runs_that_the_cell_above_draws(name):
+    assert set(untrue(cells(name))) == set(COUNTED.get(name, ()))
+
+
+@pytest.mark.parametrize(
+    ("caption", "found"),
+    [
+        ("{2 * n} repetitions", []),
+        ("{k} runs of many", []),
+        ("{len(seeds)} runs", []),
+        ("{n} repetitions", ["n"]),
+        ("{n} repetitions of {k} runs", ["n"]),
+        ("{n} rounds", []),
+    ],
+)
+def test_runs_of_a_caption(caption, found):
+    above = ["a = repetitions(1, n)", "b = repetitions(seed + 1, 2 * n)\nc = b[:k]"]
+    assert untrue([*above, f'show(fig, caption=f"{caption}")']) == found

@@ -199,6 +199,20 @@ def test_a_claim_shows_its_own_last_change_of_verdict_alone():
     assert "Rule changed on day 2. <a" in page
 
 
+def test_of_two_changes_of_a_rule_the_last_one_is_dated():
+    changes = [
+        {
+            "claim": "one/c1",
+            "when": f"day {day}",
+            "what": f"row 'a': rule {day}",
+            "why": "",
+        }
+        for day in (4, 5)
+    ]
+    page = lock.told({"claims": {}, "history": changes}, "<!-- history of one/c1 -->")
+    assert "Rule changed on day 5. <a" in page
+
+
 @pytest.mark.parametrize(("why", "enough"), [(15 * "a", True), (14 * "a", False)])
 def test_a_reason_has_fifteen_letters(project, why, enough):
     root, _ = project

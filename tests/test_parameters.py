@@ -170,6 +170,13 @@ def test_a_value_that_papermill_sets_is_refused_with_its_range(value, said):
         need_given(CELLS, {"T": value, "name": "b", "x": 1})
 
 
+def test_a_name_that_papermill_sets_must_be_a_parameter():
+    cells = [*CELLS, "# Parameters\nT = 4\nepsilon = [2.0]\n"]
+    assert rules.injected(cells) == {"T": 4, "epsilon": [2.0]}
+    with pytest.raises(ValueError, match=r"epsilon is no .* has \['T', 'name'\]"):
+        need_given(cells, {"T": 4, "name": "b", "epsilon": [2.0]})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given", "said"),

@@ -1,6 +1,7 @@
 """Regret is counted correctly, streams are paired, and nothing wrong gets through
 quietly."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -172,6 +173,18 @@ def test_regret_by_hand_at_the_ends_of_blocks(cuts):
         found = simulate(Fixed(*blocks), [first], 5, [1], grid=grid)
         assert found.regret[0, 0].tolist() == sums
         assert found.final.tolist() == [[15.0]]
+
+
+def test_seconds_add_up_over_the_blocks_of_a_repetition(monkeypatch):
+    """A clock that shows a second more at every look: three blocks take three seconds."""
+    looks = itertools.count()
+    monkeypatch.setattr(simulation.time, "thread_time", lambda: float(next(looks)))
+    first = random()._replace(play=gaps)
+    line_up = [first, first.renamed("other")]
+    blocks = [block(n=n, K=2) for n in (2, 3, 1)]
+    seed = repetitions(1, 1)[0]
+    _, seconds = simulation.repetition(Fixed(*blocks), line_up, 6, seed, np.array([6]))
+    assert seconds.tolist() == [3.0, 3.0]
 
 
 def test_failures_in_a_repetition_arrive_and_cancel_the_rest():

@@ -7,6 +7,7 @@ import errno
 import gzip
 import hashlib
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from evidence.readable import make_readable
 from tools import api, cache, errata, execute, front, lock, results
 from tools.errors import Failure, plain
 
@@ -159,6 +161,14 @@ def _sphinx(source, output, log):
         raise Failure(f"the site does not build\n{said}\nLog: {log}")
 
 
+def make_downloads_readable(folder):
+    """Rewrite the notebooks that the pages offer, as papermill's engine does."""
+    for path in folder.glob("*.ipynb"):
+        notebook = json.loads(path.read_text("utf8"))
+        make_readable(notebook)
+        path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False), "utf8")
+
+
 def build(root, build_dir, executed, note="", base_url=None):
     """Build the site into `build_dir/html` unless it is there already; return its first
     page.
@@ -183,6 +193,7 @@ def build(root, build_dir, executed, note="", base_url=None):
             cache.put(build_dir / "src" / name, data)
         _sphinx(build_dir / "src", new, build_dir / "site.log")
         built = new / "_build" / "html"
+        make_downloads_readable(built / "_sources" / "book")
         (built / MARK).write_text(digest)
         shutil.rmtree(old, ignore_errors=True)
         if html.exists():

@@ -14,7 +14,11 @@ from evidence.claims import rules
 for _module in ("pandas", "jinja2"):
     need_module(_module, "notebooks")
 
+given = {}  # {name: value} of the parameters that papermill has set
+
 if "IPython" in sys.modules:
     _shell = sys.modules["IPython"].get_ipython()
     if _shell is not None:
-        rules.need_given(_shell.history_manager.input_hist_raw, _shell.user_ns)
+        _cells = _shell.history_manager.input_hist_raw
+        rules.need_given(_cells, _shell.user_ns)
+        given |= rules.injected(_cells)

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from importlib.metadata import version
 
 from companion.validate import need_choice
-from evidence.claims import markup, plots
+from evidence import claims
+from evidence.claims import markup, plots, rules
 from evidence.claims.claims import MIME, Claim
 from evidence.claims.published import sentences
 
@@ -112,10 +113,11 @@ class Page:
         print(f"seed {seed}; {', '.join(told)}; {seconds} s on {machine}")
         print(f"Python {platform.python_version()}, {used}")
         again = f"papermill --engine readable {self.chapter}.ipynb out.ipynb"
-        print(f"run again: {again} -p seed {seed}")
+        options = rules.options({"seed": seed} | claims.given)
+        print(f"run again: {again} {options}")
         self.say(seconds=seconds)
-        if claims := [r for r in self.records if not r.finding]:
-            self.say(summary=f"{markup.tally(claims)} (of {len(claims)} claims).")
+        if of_paper := [r for r in self.records if not r.finding]:
+            self.say(summary=f"{markup.tally(of_paper)} (of {len(of_paper)} claims).")
 
 
 def listed(values, form: str = "{:.3g} ({})", joint: str = ", ") -> str:

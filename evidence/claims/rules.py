@@ -23,6 +23,7 @@ import re
 from typing import Any, NamedTuple
 
 FUNCTIONS = {f.__name__: f for f in (abs, len, max, min, set, sorted, sum)}
+INJECTED = "# Parameters\n"  # how the cell begins that papermill adds
 NEEDS = re.compile(r"\s*#\s*needs:(.*)")
 TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
 NUMBER = r"-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?)"
@@ -151,6 +152,9 @@ def check(parameter, value):
     Raises ValueError naming parameter, value and what is allowed.
     """
     kind = parameter.kind
+    hint = ""
+    if kind.many and isinstance(value, str):
+        hint = f' (papermill takes lists by -y "{parameter.name}: [...]")'
     try:
         if not kind.many:
             return _scalar(kind, value)
@@ -158,7 +162,7 @@ def check(parameter, value):
             raise ValueError
         return [_scalar(kind, item) for item in value]
     except ValueError:
-        raise ValueError(f"{parameter.name} = {value!r} is not: {kind}") from None
+        raise ValueError(f"{parameter.name} = {value!r} is not: {kind}{hint}") from None
 
 
 def names(rule) -> set[str]:
@@ -201,6 +205,7 @@ def need_given(cells, values) -> None:
     values: {name: value} after them, as papermill or a reader set them.
     """
     needed = []
+    known = []
     for line in "\n".join(cells).splitlines():
         if match := NEEDS.fullmatch(line):
             needed.append(match[1].strip())
@@ -210,5 +215,35 @@ def need_given(cells, values) -> None:
         except ValueError:
             continue  # any other line of a notebook
         if parameter and parameter.name in values:
+            known.append(parameter.name)
             check(parameter, values[parameter.name])
+    for name in injected(cells):
+        if name not in known:
+            raise ValueError(f"{name} is no parameter of this chapter; it has {known}")
     need(values, *needed)
+
+
+def injected(cells) -> dict[str, Any]:
+    """{name: value} of the parameters that papermill has set."""
+    found = {}
+    for cell in cells:
+        if cell.startswith(INJECTED):
+            for statement in ast.parse(cell).body:
+                name = ast.unparse(statement.targets[0])
+                found[name] = ast.literal_eval(statement.value)
+    return found
+
+
+def options(values) -> str:
+    """The options by which papermill sets these parameters.
+
+    >>> options({"T": 5, "budgets": [1.0, 2.0]})
+    '-p T 5 -y "budgets: [1.0, 2.0]"'
+    """
+    parts = []
+    for name, value in values.items():
+        if isinstance(value, list):
+            parts.append(f'-y "{name}: {value}"')
+        else:
+            parts.append(f"-p {name} {value}")
+    return " ".join(parts)

@@ -322,15 +322,28 @@ def pure_distribution(loss: float):
 
 def composed_epsilon(losses, delta: float, distribution) -> float:
     """epsilon at delta of independent releases of these losses, each of which has this
-    distribution; losses are rounded to a thousandth."""
+    distribution; losses are rounded to a thousandth.  At delta = 0 they add up."""
     losses = np.asarray(losses)
     if losses.max() > 1e3:
         return np.inf
+    if delta == 0.0:  # the library cuts tails off, and counts them as lost
+        return float(losses.sum())
     rounded = np.exp(np.round(np.log(losses[losses > 1e-6]), 3))
     whole = pld.identity(value_discretization_interval=1e-3)
     for loss, times in zip(*np.unique(rounded, return_counts=True), strict=True):
         whole = whole.compose(distribution(loss).self_compose(int(times)))
     return whole.get_epsilon_for_delta(delta)
+
+
+def ranged_epsilon(losses, delta: float) -> float:
+    """Upper bound on epsilon at delta of choices by Gumbel noise, whose scores change by
+    ranges of so many times the scale: each is as private as its range, and has a rho of
+    an eighth of its square (Cesar and Rogers 2021)."""
+    pure = composed_epsilon(losses, delta, pure_distribution)
+    if delta == 0.0:
+        return pure
+    rho = np.square(losses).sum() / 8.0
+    return min(pure, concentrated_epsilon(delta, rho))
 
 
 # --- laws of noise
@@ -694,8 +707,8 @@ class Choice(Law):
 
     def loss(self, seen) -> Loss:
         """Composed: a pick loses at most twice the move over the scale (Dwork and Roth
-        2014, Claim 3.9), as much as half of it with Gumbel noise, which is range-bounded;
-        a value the move over the scale."""
+        2014, Claim 3.9), with Gumbel noise at least half of this: of the range in which
+        the logarithms of two chances may differ; a value the move over the scale."""
         lows = []
         highs = []
         chance = 1.0
@@ -707,13 +720,15 @@ class Choice(Law):
                 self.noise[part.call] = self.of_call(seen.base.calls[part.call])
             noise = self.noise[part.call]
             each = [2.0]
-            if part.law == "scores: gumbel":
-                each = [1.0]
-            elif part.law == "peeling":
+            if part.law == "peeling":
                 each = [2.0, 1.0] * noise.picks
             lows += [share * far / noise.high for share in each]
             highs += [share * far / noise.low * self.reach for share in each]
             chance = min(chance, noise.chance)
+        if "scores: gumbel" in self.names:
+            halves = np.divide(lows, 2.0)
+            low = composed_epsilon(halves, self.delta, pure_distribution)
+            return Loss(low, ranged_epsilon(highs, self.delta), chance)
         low = composed_epsilon(lows, self.delta, pure_distribution)
         high = composed_epsilon(highs, self.delta, pure_distribution)
         return Loss(low, high, chance)

@@ -151,6 +151,13 @@ def test_laplace_losses_compose_exactly():
     assert many == pytest.approx(gaussian_epsilon(0.01, 1.0), rel=0.05)
 
 
+def test_many_small_losses_are_all_composed():
+    """40,000 losses of 0.005 are near the normal law of mu = 1."""
+    small = np.full(40_000, 0.005)
+    found = laws.composed_epsilon(small, 0.01, laws.laplace_distribution)
+    assert found == pytest.approx(gaussian_epsilon(0.01, 1.0), rel=0.01)
+
+
 def test_what_no_noise_hides_has_no_bound():
     case = jdp_audits()[1]
     bare = case.policy._replace(params=case.policy.params._replace(sigma=0.0))
@@ -316,7 +323,23 @@ def test_chances_of_a_choice_by_hand():
 
 def test_pure_losses_add_up_without_delta():
     found = laws.composed_epsilon([0.2, 0.2, 0.1, 0.1], 0.0, laws.pure_distribution)
-    assert found == pytest.approx(0.6, abs=4e-3)
+    assert found == pytest.approx(0.6)
+    many = laws.composed_epsilon(np.full(100, 0.01), 0.0, laws.pure_distribution)
+    assert many == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-3])
+def test_one_choice_by_gumbel_noise_may_lose_its_whole_range(delta):
+    """One of two, with chances 1/(1 + e^5) and 1/(1 + e^3): the range is 2."""
+    rare = 1 / (1 + math.exp(5.0))
+    more = 1 / (1 + math.exp(3.0))
+    true = math.log((more - delta) / rare)
+    assert 1.9 < true <= laws.ranged_epsilon([2.0], delta) < 2.01
+
+
+def test_many_choices_by_gumbel_noise_lose_no_more_than_concentrated_privacy():
+    found = laws.ranged_epsilon(np.full(400, 0.1), 1e-3)
+    assert found == pytest.approx(zcdp_epsilon(400 * 0.1**2 / 8, 1e-3), rel=1e-3)
 
 
 def test_draws_of_one_record_lose_less_and_every_step_adds():
