@@ -169,17 +169,13 @@
       }
     }
   };
-  /* A bar that folds code says what the code makes: what is shown, else the names that it gives. */
-  const MAKES = [[".explorer", "the menus"], ["figure.plot", "this figure"], [".claim", "this verdict"], [".numbers", "this table"], [".output", "this output"]];
+  /* A bar that folds code says what the code makes. */
+  const MAKES = [["figure.plot", "this figure"], [".claim", "this verdict"], [".numbers", "this table"]];
   const bars = () => {
     for (const cell of document.querySelectorAll("div.cell:has(details.above-input)")) {
       const [, made] = MAKES.find(([part]) => cell.querySelector(`.cell_output ${part}`)) ?? [];
       const bar = cell.querySelector("details.above-input > summary > .collapsed");
-      const code = cell.querySelector("pre").textContent;
-      const given = (form) => [...code.matchAll(form)].slice(0, 4).map(([, name]) => name).join(", ");
-      const names = given(/^(?:def|class) (\w+)/gm) || given(/^(\w+) = /gm);
-      const told = /^(from|import) /.test(code) ? "imports" : names;
-      if (bar) bar.textContent = made ? `Code of ${made}` : `Code${told && ": "}${told}`;
+      if (bar) bar.textContent = made ? `Code of ${made}` : "Code";
     }
   };
 

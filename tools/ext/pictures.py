@@ -39,8 +39,8 @@ NUMBER = re.compile(r'<h1>(?:<span class="section-number">([\d.]+)\. </span>)?')
 
 
 def numbered(body):
-    """The page with "Figure 4.9.2." before the second caption of page 4.9; without the
-    page's number where it has none."""
+    """The page with "Figure 4.2." before the second caption of chapter 4, "Figure 4.11.2."
+    on its page 4.11; without a chapter's number where the page has none."""
     found = NUMBER.search(body)
     chapter = f"{found[1]}." if found and found[1] else ""
     counts = itertools.count(1)
