@@ -129,8 +129,8 @@ def need_module(module: str, extra: str):
         return importlib.import_module(module)
     except ModuleNotFoundError:
         said = (
-            f"{module} is missing: pip install 'private-bandits[{extra}]', or only "
-            f"{module}"
+            f"{module} is missing: pip install 'private-bandits[{extra}]' or "
+            f"'private_bandits.tar.gz[{extra}]', or only {module}"
         )
         raise ModuleNotFoundError(said) from None
 

@@ -37,11 +37,11 @@ def test_boxes_and_claims_are_found_by_the_paper_s_number_not_by_ours():
 
 def test_captions_have_the_number_of_their_chapter():
     page = "<h1>{}Title</h1><picture></picture>\n<figcaption>It falls.</figcaption>"
-    chapter = '<span class="section-number">4. </span>'
+    chapter = '<span class="section-number">4.12. </span>'
     body = page.format(chapter) + "<picture></picture><figcaption>It rises."
     shown = pictures.numbered(body)
-    assert "<b>Figure 4.1.</b> It falls." in shown
-    assert "<b>Figure 4.2.</b> It rises." in shown
+    assert "<b>Figure 4.12.1.</b> It falls." in shown
+    assert "<b>Figure 4.12.2.</b> It rises." in shown
     assert "<b>Figure 1.</b> It falls." in pictures.numbered(page.format(""))
 
 

@@ -53,6 +53,7 @@ class Answer(NamedTuple):
     call: Any  # `recipes.Call`
     world: Any  # `environments.World`
     rivals: int  # other candidates
+    loss: float  # mean regret of a round, in the same repetitions
 
     @property
     def learns(self) -> bool:
@@ -64,7 +65,7 @@ class Answer(NamedTuple):
         """The answer in a sentence or two."""
         low, high = (f"{v:.0%}" for v in self.share[1:])
         share = f"{self.share.value:.0%} of random play's regret"
-        share = f"{share} (95 % interval {low} to {high})"
+        share = f"{share} (95 % interval {low} to {high}), {self.loss:.2g} a round"
         if not self.learns:
             return (
                 f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at "
@@ -188,6 +189,7 @@ def answer(setting, trust: str) -> Answer | None:
         call=run.call,
         world=setting.place,
         rivals=len(names) - 1,
+        loss=contest.judging(run.tuned).mean() / setting.T,
     )
 
 
@@ -223,6 +225,9 @@ def choose(
     n_reps = need_int("n_reps", n_reps, 4)
     calls, why = recipes.lineup(place, T, epsilon)
     able = [c for c in calls if c.policy().guarantee.model in enough]
+    if not able:
+        reasons = "; ".join(f"{name} {reason}" for name, reason in why.items())
+        raise ValueError(f"no policy can play {T=} rounds of world={world!r}: {reasons}")
     able += [c for c in calls if c.factory == "random"]
     runs = {}
     for number, one in enumerate(able, start=1):
@@ -238,11 +243,7 @@ def choose(
         refusals=why,
         place=place,
     )
-    found = answer(setting, trust)
-    if found is None:
-        reasons = "; ".join(f"{name} {reason}" for name, reason in why.items())
-        raise ValueError(f"no policy can play {T=} rounds of world={world!r}: {reasons}")
-    return found
+    return answer(setting, trust)
 
 
 def explorer(settings, first=None, words=MappingProxyType({})) -> Shown:

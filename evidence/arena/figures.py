@@ -25,7 +25,7 @@ def budget(settings):
                 samples = [s.runs[name].tuned / s.random.mean() for s in settings]
                 shares[first.runs[name].title] = np.array(samples).T
         free = first.runs["linucb"].tuned.mean() / first.random.mean()
-        ax.axhline(free, color="0.35", linestyle=":")
+        ax.plot(epsilons, [free] * len(epsilons), label="LinUCB", **plots.look("LinUCB"))
         ax.axhline(1.0, color="0.6", linewidth=0.8)
         regret.against(
             epsilons,

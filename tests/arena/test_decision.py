@@ -81,8 +81,8 @@ def test_the_decision_compares_constants_that_nobody_tuned():
     one = decision.answer(s, "local")
     assert one.factory == "b"
     assert one.words == (
-        "Use b: 15% of random play's regret (95 % interval 15% to 15%). Users need to "
-        "trust nobody. All others are shown to be worse."
+        "Use b: 15% of random play's regret (95 % interval 15% to 15%), 0.15 a round. "
+        "Users need to trust nobody. All others are shown to be worse."
     )
     alone = decision.answer(setting(a=a), "joint").words
     assert alone.endswith("Not shown to be worse: no other plays here.")
@@ -94,7 +94,7 @@ def test_the_decision_says_when_nothing_beats_random_play():
     assert one.words.startswith(decision.NOTHING)
     assert "policy = random()" in one.code
     assert "reads no data" in one.code
-    assert f"interval {one.share.low:.0%} to {one.share.high:.0%})" in one.words
+    assert f"interval {one.share.low:.0%} to {one.share.high:.0%})," in one.words
 
 
 def test_the_decision_names_all_that_are_not_shown_to_be_worse():
@@ -116,6 +116,7 @@ def test_learning_is_shown_by_the_upper_end_of_the_interval(high, learns):
         call=None,
         world=None,
         rivals=0,
+        loss=0.9,
     )
     assert one.learns is learns
 
