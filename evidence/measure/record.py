@@ -61,6 +61,12 @@ class Unfit(NotMeasured):
 # --- generators
 
 
+@functools.lru_cache(maxsize=4096)
+def seed_of(*numbers: int) -> np.random.SeedSequence:
+    """The seed that these numbers make; most are asked for again and again."""
+    return np.random.SeedSequence(numbers)
+
+
 class ExtremeRng(np.random.Generator):
     """A generator whose first exponentials are a million times too large, to reach
     extreme states."""
@@ -387,19 +393,19 @@ class Recorder:
         policy = self.policy
         t = self.round
         X = offered(policy, record)
-        rng = np.random.default_rng([seed, t, 0])
+        rng = np.random.default_rng(seed_of(seed, t, 0))
         released = len(self.run.calls)
         arm = int(policy.select(policy.params, s, X, rng))
         told = [arm]
         if len(self.run.calls) == released:  # else advice is a release itself
-            told += self._others(s, X.shape, [seed, t, 2])
+            told += self._others(s, X.shape, seed_of(seed, t, 2))
         self.run.arms.append(tuple(told))
         if record is None:
             return
         if not follows(self.case) or isinstance(record[0], Played):
             arm = record[0]
         x = X[arm % len(X)].copy()
-        noise = ExtremeRng(np.random.PCG64([seed, t, 1]))
+        noise = ExtremeRng(np.random.PCG64(seed_of(seed, t, 1)))
         policy.update(policy.params, s, arm, x, float(record[2]), noise)
 
     def _others(self, s, shape, seed) -> list[int]:
