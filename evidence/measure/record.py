@@ -279,6 +279,7 @@ class Run(NamedTuple):
     arms: list  # [(arm of the user who is served, *arms of the others who ask)]
     public: list  # `Field`s that others see, of every round
     changed: list  # arrays that recorded kernels changed
+    kept: Any = ()  # a copy of the state before the round from which others follow
 
 
 class Played(int):
@@ -364,9 +365,16 @@ class Recorder:
         self.copies = Interpreter(recorders)
         self.policy = self.copies(case.policy)
 
-    def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
+    def play(
+        self,
+        records,
+        *,
+        script: Run | None = None,
+        since: int = 0,
+        seed: int = 0,
+    ) -> Run:
         """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the
-        script.
+        script; both are the same before round `since`, so what follows begins there.
 
         Every round, advice and update get streams of their own, so that runs with
         different records share all draws that no recorded kernel makes.
@@ -374,14 +382,25 @@ class Recorder:
         policy = self.policy
         private = self.case.private_fields
         s = begin(self.case, np.random.default_rng(seed), policy)
-        run = Run(state=s, calls=[], arms=[], public=[], changed=[])
+        run = Run(state=s, calls=[], arms=[], public=[], changed=[], kept=[])
+        begun = 0
+        if script is not None and script.kept:
+            begun = since
+            (kept,) = script.kept
+            s = copied(kept)
+            run.calls.extend(call for call in script.calls if call.round < since)
+            run.arms.extend(script.arms[:since])
+            run.public.extend(script.public[: since * len(public(s, private))])
         self.script = script
         self.run = run
         self.round = 0
         if isinstance(policy, Optimiser):
             self._learn(s, records, seed)
             records = ()
-        for t, record in enumerate(records):
+        for t in range(begun, len(records)):
+            record = records[t]
+            if t == since:
+                run.kept.append(copied(s))
             self.round = t
             self._play_round(s, record, seed)
             run.public.extend(public(s, private))

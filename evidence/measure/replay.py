@@ -272,10 +272,11 @@ def see(case, position, seed: int = 1, tries: int = 0, guesses: bool = True) -> 
     at = position.at
     recorder = Recorder(case, guesses)
     fixed = filler_at(case, position)
-    base = recorder.play(fixed, seed=seed)
+    base = recorder.play(fixed, seed=seed, since=at)
 
     def follow(record):
-        run = recorder.play(replaced(fixed, at, record), seed=seed, script=base)
+        records = replaced(fixed, at, record)
+        run = recorder.play(records, seed=seed, script=base, since=at)
         compare(run, base, at)
         return run
 
