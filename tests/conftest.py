@@ -13,6 +13,7 @@ import streams
 import wheel as wheels
 
 from companion.jit import CACHE
+from companion.policies import linucb
 
 # copies of the package compile no kernel again
 os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
@@ -128,6 +129,12 @@ def interpreted(request, shared):
             subprocess.run(command, env=env, check=True, timeout=900)
             half.rename(out)
     return pickle.loads(out.read_bytes())
+
+
+@pytest.fixture
+def live():
+    """A run of LinUCB in three dimensions."""
+    return linucb(3).start(0)
 
 
 @pytest.fixture(scope="session")

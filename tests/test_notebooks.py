@@ -12,9 +12,10 @@ from evidence.claims.published import REPORT, rooms, sentences
 from tools.chapters import HIDDEN, pages, read, scales, source, tags
 
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@every_notebook
 def test_notebook_is_clean_and_runs_anywhere(path):
     book = nbformat.read(path, as_version=nbformat.NO_CONVERT)
     nbformat.validate(book)
@@ -32,7 +33,7 @@ def test_notebook_is_clean_and_runs_anywhere(path):
             assert cell.source.strip(), cell.id
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@every_notebook
 def test_parameters_are_the_first_code_and_documented(path):
     # raises unless there is one parameters cell that follows the grammar
     chapter = read(path)
@@ -53,7 +54,7 @@ def test_smoke_scale_is_smaller_for_every_chapter_with_rounds():
             assert smoke[name]["T"] < chapter.parameters["T"].default, name
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@every_notebook
 def test_what_a_cell_continues_is_above_it_and_visible(path):
     """So that a reader who copies a cell can copy what it needs, too."""
     cells = read(path).notebook["cells"]

@@ -2,6 +2,7 @@
 hand."""
 
 import math
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -208,28 +209,17 @@ DESIGN = environments.constant(0.5)
 ORACLE = lplr_params(1, 10**4)
 
 
-@pytest.mark.parametrize(
-    ("name", "oracle", "T", "seeds", "options"),
-    [
-        ("per_action", "ssp", 100, [0], {"per_action": True}),
-        ("T must be", "lplr", 3, [0], {}),
-        ("oracle", "x", 1000, [0], {}),
-    ],
-)
-def test_runs_refuse_by_name(name, oracle, T, seeds, options):
-    with pytest.raises(ValueError, match=name):
-        experiments.eliminate_with(oracle, BANDIT, T, seeds, **options)
-
-
-@pytest.mark.parametrize("n", [1, 10**18 + 10**3])
-def test_estimates_refuse_too_few_and_too_many_users(n):
-    with pytest.raises(ValueError, match="n must be"):
-        experiments.estimate_lplr(DESIGN, ORACLE, n, [0])
+PER_ACTION = partial(experiments.eliminate_with, per_action=True)
 
 
 @pytest.mark.parametrize(
     ("name", "make", "arguments"),
     [
+        ("per_action", PER_ACTION, ("ssp", BANDIT, 100, [0])),
+        ("T must be", experiments.eliminate_with, ("lplr", BANDIT, 3, [0])),
+        ("oracle", experiments.eliminate_with, ("x", BANDIT, 1000, [0])),
+        ("n must be", experiments.estimate_lplr, (DESIGN, ORACLE, 1, [0])),
+        ("n must be", experiments.estimate_lplr, (DESIGN, ORACLE, 10**18 + 10**3, [0])),
         ("r ", environments.hard_bandit, (3, 0.61)),
         ("d ", environments.family, ("ball", 1e30, 100)),
         ("points", environments.split, (0.9,)),
@@ -237,7 +227,7 @@ def test_estimates_refuse_too_few_and_too_many_users(n):
         ("prob", environments.rare, (1.1,)),
     ],
 )
-def test_designs_refuse_by_name(name, make, arguments):
+def test_runs_estimates_and_designs_refuse_by_name(name, make, arguments):
     with pytest.raises(ValueError, match=name):
         make(*arguments)
 
