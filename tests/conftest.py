@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import streams
 import wheel as wheels
@@ -129,6 +130,12 @@ def interpreted(request, shared):
             subprocess.run(command, env=env, check=True, timeout=900)
             half.rename(out)
     return pickle.loads(out.read_bytes())
+
+
+@pytest.fixture
+def rng():
+    """The same random numbers for every test."""
+    return np.random.default_rng(0)
 
 
 @pytest.fixture

@@ -91,14 +91,14 @@ def test_policy_travels_by_name_and_keeps_its_kernels():
     assert again.name == "mine"
 
 
-def test_the_loop_borrows_its_arrays_and_keeps_none():
+def test_the_loop_borrows_its_arrays_and_keeps_none(rng):
     p = linucb(3)
     contexts = np.full((40, 4, 3), 0.5)
     R = np.ones((40, 4))
     arms = np.empty(40, np.int64)
     state = p.init(p.params)
     held = [sys.getrefcount(a) for a in state]
-    p.loop(p.params, state, contexts, R, np.random.default_rng(1), arms)
+    p.loop(p.params, state, contexts, R, rng, arms)
     assert [sys.getrefcount(a) for a in state] == held
 
 

@@ -157,11 +157,11 @@ def test_bad_input_and_bad_output_are_refused_by_name(mechanism, change, words):
         epsilon_lower_bound(mechanism, **keys)
 
 
-def test_a_user_past_the_data_is_refused_by_name():
+def test_a_user_past_the_data_is_refused_by_name(rng):
     play = audit.playing(POLICY, user=5)
     expected = r"user must be an integer in \[0, 3\]; got user=5"
     with pytest.raises(ValueError, match=expected):
-        play((X, R), np.random.default_rng(1), 2)
+        play((X, R), rng, 2)
 
 
 def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
@@ -170,8 +170,6 @@ def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
     audit.need_neighbours((X, R), (X, OTHER), 1)
     with pytest.raises(ValueError, match=r"differ in one user alone; got users \[1, 2\]"):
         audit.need_neighbours((X, R), (X, two), 1)
-    with pytest.raises(ValueError, match=r"the one whose data differ, 1; got user=2"):
-        audit.need_neighbours((X, R), (X, OTHER), 2)
 
 
 def test_an_attack_is_of_neighbours():

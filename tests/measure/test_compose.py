@@ -258,8 +258,7 @@ def wisharts(rng, n, c, d=2):
     return z @ z.transpose(0, 2, 1)
 
 
-def test_the_scale_of_a_difference_of_wisharts_is_found_and_other_laws_are_seen():
-    rng = np.random.default_rng(0)
+def test_the_scale_of_a_difference_of_wisharts_is_found_and_other_laws_are_seen(rng):
     n = 20_000
     c = 1.7
     difference = wisharts(rng, n, c) - wisharts(rng, n, c)

@@ -4,7 +4,7 @@ sees."""
 import numpy as np
 import pytest
 from plain import plain
-from streams import first_block, run
+from streams import first_block, forms, run
 
 from companion.accounting.binomial import releases_delta, releases_epsilon
 from companion.kernels.mechanisms import add_packed
@@ -287,8 +287,7 @@ def test_a_design_is_certified(seed):
     A = np.random.default_rng(seed).standard_normal((12, 4))
     A *= [3, 1, 1, 0.1]
     pi, largest, rank, _ = design(A, tolerance=1.05)
-    M_inv = np.linalg.inv(A.T @ (pi[:, None] * A))
-    squares = np.einsum("ki,ij,kj->k", A, M_inv, A)
+    squares = forms(A, A.T @ (pi[:, None] * A))
     assert squares.max() == pytest.approx(largest, rel=1e-5)
     assert largest <= 1.05 * rank + 1e-9
     assert pi @ squares == pytest.approx(4.0, rel=1e-6)
