@@ -297,18 +297,19 @@ def test_tickets(tmp_path):
     live.select(X, "a")
     with pytest.raises(ValueError, match="ticket 'a' is open"):
         live.select(X, "a")
-    for bad in ("b", None, [1]):
-        with pytest.raises(ValueError, match="update was called before select"):
+    none = "ticket must be that of an open question; got "
+    before = "update was called before select"
+    for bad, words in (("b", none + "'b'"), ([1], none), (None, before)):
+        with pytest.raises(ValueError, match=words):
             live.update(0, 0.5, bad)
     live.select(X, "b")
     live.select(X[::-1])  # without a ticket: one more
+    with pytest.raises(ValueError, match="select was called twice"):
+        live.select(X)
     with pytest.raises(ValueError, match="T=3, the horizon"):
         live.select(X, "d")
     live.drop("b")
-    with pytest.raises(
-        ValueError,
-        match="ticket must be that of an open question; got 'b'",
-    ):
+    with pytest.raises(ValueError, match=none + "'b'"):
         live.drop("b")
     live.open["a"][0][:] = 9.0  # a copy
     again = loaded(live, tmp_path / "run")
