@@ -8,11 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import streams
 import wheel as wheels
 
 from companion.jit import CACHE
+from companion.policies import linucb
 
 # copies of the package compile no kernel again
 os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
@@ -128,6 +130,18 @@ def interpreted(request, shared):
             subprocess.run(command, env=env, check=True, timeout=900)
             half.rename(out)
     return pickle.loads(out.read_bytes())
+
+
+@pytest.fixture
+def rng():
+    """The same random numbers for every test."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def live():
+    """A run of LinUCB in three dimensions."""
+    return linucb(3).start(0)
 
 
 @pytest.fixture(scope="session")

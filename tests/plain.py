@@ -1,20 +1,15 @@
 """The plain NumPy versions of algorithms, which stand in the chapters."""
 
-import json
-from pathlib import Path
+from real_book import BOOK
 
-BOOK = Path(__file__).resolve().parent.parent / "book"
+from tools.chapters import source, tags
 
 
 def plain(chapter, **known):
     """Names that the first cell of a chapter tagged `plain-numpy` defines, with `known`
     names before."""
-    cells = json.loads((BOOK / f"{chapter}.ipynb").read_text("utf8"))["cells"]
-    source, *_ = (
-        "".join(c["source"])
-        for c in cells
-        if "plain-numpy" in c["metadata"].get("tags", [])
-    )
+    cells = BOOK[chapter].notebook["cells"]
+    text, *_ = (source(c) for c in cells if "plain-numpy" in tags(c))
     namespace = dict(known)
-    exec(compile(source, f"{chapter}.ipynb", "exec"), namespace)
+    exec(compile(text, f"{chapter}.ipynb", "exec"), namespace)
     return namespace

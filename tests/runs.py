@@ -5,6 +5,8 @@ import os
 import pickle
 import resource
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -76,6 +78,12 @@ def watched(algorithm, *kernels):
     overlaps = []
     changes = {k: Watched(getattr(algorithm, k), inside, overlaps) for k in kernels}
     return algorithm._replace(**changes), overlaps
+
+
+def python(program, *arguments, **options):
+    """A program that has ended in a new Python, with its output as text."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
 
 
 def in_child(function):

@@ -39,11 +39,16 @@ def rows_played(name, K, n):
     return run(policy, X, R)[0]
 
 
+def rounds(world, n, seed):
+    """All of n rounds of a world, joined: contexts X (n, K, d), rewards and means
+    (n, K)."""
+    blocks = world.blocks(n, np.random.default_rng(seed))
+    return tuple(map(np.concatenate, zip(*blocks, strict=True)))
+
+
 def first_block(world, n, seed=4):
-    """Contexts X (n, K, d) and rewards R (n, K) of a world whose blocks are not
-    shorter."""
-    X, R, _ = next(world.blocks(n, np.random.default_rng(seed)))
-    return X, R
+    """Contexts X (n, K, d) and rewards R (n, K)."""
+    return rounds(world, n, seed)[:2]
 
 
 def forms(X, V):

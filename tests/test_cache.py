@@ -55,18 +55,6 @@ def test_prose_is_no_part_of_the_key(tmp_path):
     assert cache.key(first, {}, "") == cache.key(other, {}, "")
 
 
-@pytest.mark.parametrize(
-    ("cells", "whole"),
-    [
-        ([cell(1), cell(2, "stream", "display_data")], True),
-        ([cell(1), cell(None)], False),
-        ([cell(1, "stream", "error"), cell(2)], False),
-    ],
-)
-def test_an_execution_is_whole_if_every_cell_ran_without_an_error(cells, whole):
-    assert cache.whole({"cells": cells}) is whole
-
-
 def test_the_latest_executions_are_kept(tmp_path):
     folder = tmp_path / "executed" / "one"
     folder.mkdir(parents=True)

@@ -3,6 +3,7 @@ cut."""
 
 import numpy as np
 import pytest
+from streams import rounds
 
 from companion import environments
 from companion.environments import replay, sphere
@@ -15,12 +16,6 @@ CASES = [
     {"shrink": 0.25},
 ]
 every_case = pytest.mark.parametrize("options", CASES)
-
-
-def rounds(env, T, seed):
-    """All blocks, joined."""
-    blocks = list(env.blocks(T, np.random.default_rng(seed)))
-    return tuple(np.concatenate(parts) for parts in zip(*blocks, strict=True))
 
 
 @every_case

@@ -29,6 +29,11 @@ IN_ORDER = [n for n in EVERY if n not in LATE]
 X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 
+@pytest.fixture
+def policy(name):
+    return streams.example(name)
+
+
 def jdp(T=400, **changes):
     return jdp_linucb(3, T, **({"epsilon": 1.0, "delta": 0.1} | changes))
 
@@ -61,8 +66,7 @@ def need_not_saved(words, file, live):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_saved_run_goes_on_to_the_bit_but_for_its_generator(name, tmp_path):
-    policy = streams.example(name)
+def test_a_saved_run_goes_on_to_the_bit_but_for_its_generator(policy, tmp_path):
     file = tmp_path / "run.npz"
     X, R, _ = stream_for(policy, 200)
     live = policy.start(5)
@@ -97,20 +101,20 @@ def test_a_run_that_is_loaded_twice_draws_fresh_noise(tmp_path):
     assert np.abs(shown[0] - shown[1] - 0.8 * x).min() > 1e-3
 
 
+SAVING = """
+import sys
+from companion.policies import linucb
+linucb(3).start().save(sys.argv[1])
+"""
+
+
 def test_a_file_is_held_by_one_run_until_it_is_closed_or_gone(tmp_path):
     file = tmp_path / "run"
     policy = linucb(3)
     live = policy.start(0)
     live.save(file)
     live.save(file)
-    program = (
-        f"from companion.policies import linucb; linucb(3).start().save({str(file)!r})"
-    )
-    other = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-    )
+    other = runs.python(SAVING, file)
     assert "path must be free; another run holds" in other.stderr
     need_not_loaded("path must be free; another run holds", file)
     live.close()
@@ -154,7 +158,7 @@ class Trap:
         return os.mkdir, (str(self.path),)
 
 
-def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path):
+def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path, live):
     file = tmp_path / "run.npz"
     trap = tmp_path / "sprung"
     for content in (b"", b"nothing", pickle.dumps({"about": 1})):
@@ -163,7 +167,6 @@ def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path):
     need_not_loaded("path of a file", tmp_path)
     need_not_loaded("there is none at", tmp_path / "none")
     assert list(tmp_path.glob("*.lock")) == []
-    live = linucb(3).start(0)
     beyond = tmp_path / "none" / "run"
     need_not_saved("path must be the path of a file, in a folder", beyond, live)
     live.save(file)
@@ -195,8 +198,7 @@ def test_saving_is_all_or_nothing_and_for_the_owner_alone(tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", EVERY)
-def test_clipped_records_are_counted_as_the_policy_counts_them(name):
-    policy = streams.example(name)
+def test_clipped_records_are_counted_as_the_policy_counts_them(policy):
     X, R, _ = stream_for(policy, 200)
     X = X * np.linspace(0.5, 1.5, 200)[:, None, None]
     R = R * np.linspace(0.9, 1.1, 200)[:, None]
@@ -234,8 +236,7 @@ def test_one_warning_when_many_records_are_clipped(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("size", [LARGEST_RECORD, -LARGEST_RECORD, 1e-200])
-def test_records_of_any_admitted_size_leave_a_finite_state(name, size):
-    policy = streams.example(name)
+def test_records_of_any_admitted_size_leave_a_finite_state(policy, size):
     X, R, _ = stream_for(policy, 40)
     X = X / np.abs(X).max() * size
     R = np.full(R.shape, size)
@@ -252,9 +253,8 @@ def test_records_of_any_admitted_size_leave_a_finite_state(name, size):
 
 
 @pytest.mark.parametrize("name", LATE)
-def test_late_rewards_are_a_run_in_the_order_in_which_they_come(name):
+def test_late_rewards_are_a_run_in_the_order_in_which_they_come(policy):
     """Seven questions are open, rewards come in any order: kernels see the same calls."""
-    policy = streams.example(name)
     X, R, _ = stream_for(policy, 84)
     live = policy.start(3)
     order = np.random.default_rng(4)
@@ -274,8 +274,7 @@ def test_late_rewards_are_a_run_in_the_order_in_which_they_come(name):
 
 
 @pytest.mark.parametrize("name", IN_ORDER)
-def test_a_policy_without_delayed_feedback_takes_one_question_at_a_time(name):
-    policy = streams.example(name)
+def test_a_policy_without_delayed_feedback_takes_one_question_at_a_time(policy):
     X, R, _ = stream_for(policy, 4)
     live = policy.start(0)
     arm = live.select(X[0], "a")
@@ -296,20 +295,21 @@ def test_tickets(tmp_path):
         with pytest.raises(ValueError, match="ticket must be a text"):
             live.select(X, bad)
     live.select(X, "a")
-    with pytest.raises(ValueError, match="select was called twice"):
+    with pytest.raises(ValueError, match="ticket 'a' is open"):
         live.select(X, "a")
-    for bad in ("b", None, [1]):
-        with pytest.raises(ValueError, match="update was called before select"):
+    none = "ticket must be that of an open question; got "
+    before = "update was called before select"
+    for bad, words in (("b", none + "'b'"), ([1], none), (None, before)):
+        with pytest.raises(ValueError, match=words):
             live.update(0, 0.5, bad)
     live.select(X, "b")
     live.select(X[::-1])  # without a ticket: one more
+    with pytest.raises(ValueError, match="select was called twice"):
+        live.select(X)
     with pytest.raises(ValueError, match="T=3, the horizon"):
         live.select(X, "d")
     live.drop("b")
-    with pytest.raises(
-        ValueError,
-        match="ticket must be that of an open question; got 'b'",
-    ):
+    with pytest.raises(ValueError, match=none + "'b'"):
         live.drop("b")
     live.open["a"][0][:] = 9.0  # a copy
     again = loaded(live, tmp_path / "run")
@@ -363,10 +363,9 @@ def test_eight_threads_end_at_the_horizon_in_each_of_100_runs():
         assert (live.rounds, live.report().arms, live.open) == (12, {0: 12}, {})
 
 
-def test_threads_lose_no_record_and_drop_or_save_beside_others(tmp_path):
+def test_threads_lose_no_record_and_drop_or_save_beside_others(tmp_path, live):
     """What is learned after 8 x 25 rounds is the sum of all records, whatever their
     order."""
-    live = linucb(3).start(0)
 
     def work(name):
         for i in range(25):
@@ -388,8 +387,7 @@ def test_threads_lose_no_record_and_drop_or_save_beside_others(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_child_refuses_at_once_what_a_thread_of_its_parent_was_doing():
-    live = linucb(3).start(0)
+def test_a_child_refuses_at_once_what_a_thread_of_its_parent_was_doing(live):
     entered = threading.Event()
     leave = threading.Event()
 
@@ -410,9 +408,8 @@ def test_a_child_refuses_at_once_what_a_thread_of_its_parent_was_doing():
         thread.join()
 
 
-def test_a_child_of_a_fork_does_not_hold_the_file_and_does_not_free_it(tmp_path):
+def test_a_child_of_a_fork_does_not_hold_the_file_and_does_not_free_it(tmp_path, live):
     file = tmp_path / "run"
-    live = linucb(3).start(0)
     live.save(file)
     assert runs.in_child(live.close) == "None"
     need_not_loaded("another run holds", file)
@@ -447,10 +444,9 @@ def test_a_file_is_free_when_its_process_is_gone_though_a_child_lives(tmp_path):
         parent.stdin.close()  # the child ends
 
 
-def test_links_lead_to_the_run_that_is_held_and_saving_keeps_them(tmp_path):
+def test_links_lead_to_the_run_that_is_held_and_saving_keeps_them(tmp_path, live):
     (tmp_path / "else").mkdir()
     file = tmp_path / "run"
-    live = linucb(3).start(0)
     symbolic = tmp_path / "else" / "link"
     symbolic.symlink_to(file)
     live.save(symbolic)  # which leads nowhere yet
@@ -518,8 +514,7 @@ def test_a_folder_that_is_read_only_is_refused_in_words():
         linucb(3).start(0).save(file)
         file.chmod(0o644)
         Path(folder).chmod(0o555)
-        command = [sys.executable, "-c", READ_ONLY, str(file)]
-        found = subprocess.run(command, capture_output=True, text=True)
+        found = runs.python(READ_ONLY, file)
         Path(folder).chmod(0o755)
     assert (
         found.stdout.count("path must lie in a folder in which this process may write")
@@ -527,12 +522,11 @@ def test_a_folder_that_is_read_only_is_refused_in_words():
     ), found.stderr
 
 
-def test_a_path_that_cannot_be_looked_up_is_refused_with_its_cause(tmp_path):
+def test_a_path_that_cannot_be_looked_up_is_refused_with_its_cause(tmp_path, live):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     for name, cause in ((300 * "x", "name too long"), ("a", "(?:loop|links)")):
-        words = f"(?is)path must be .*{cause}"
-        need_not_saved(words, tmp_path / name, linucb(3).start(0))
+        need_not_saved(f"(?is)path must be .*{cause}", tmp_path / name, live)
 
 
 def test_a_run_goes_on_where_a_processor_rounds_parameters_otherwise(tmp_path):

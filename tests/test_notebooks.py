@@ -9,12 +9,13 @@ from cell_names import names, needs
 from real_book import BOOK, ROOT
 
 from evidence.claims.published import REPORT, rooms, sentences
-from tools.chapters import HIDDEN, pages, read, scales, source, tags
+from tools.chapters import HIDDEN, code, pages, read, scales, source, tags
 
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@every_notebook
 def test_notebook_is_clean_and_runs_anywhere(path):
     book = nbformat.read(path, as_version=nbformat.NO_CONVERT)
     nbformat.validate(book)
@@ -32,13 +33,12 @@ def test_notebook_is_clean_and_runs_anywhere(path):
             assert cell.source.strip(), cell.id
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@every_notebook
 def test_parameters_are_the_first_code_and_documented(path):
     # raises unless there is one parameters cell that follows the grammar
     chapter = read(path)
     assert chapter.parameters
-    code = [c for c in chapter.notebook["cells"] if c["cell_type"] == "code"]
-    assert "parameters" in code[0]["metadata"].get("tags", [])
+    assert "parameters" in tags(code(chapter.notebook)[0])
 
 
 def test_the_table_of_contents_lists_every_notebook():
@@ -53,7 +53,7 @@ def test_smoke_scale_is_smaller_for_every_chapter_with_rounds():
             assert smoke[name]["T"] < chapter.parameters["T"].default, name
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@every_notebook
 def test_what_a_cell_continues_is_above_it_and_visible(path):
     """So that a reader who copies a cell can copy what it needs, too."""
     cells = read(path).notebook["cells"]
@@ -65,22 +65,20 @@ def test_what_a_cell_continues_is_above_it_and_visible(path):
 
 
 def test_names_of_a_cell():
-    code = (
+    cell = (
         "import math\nfor i in range(n):\n    f = lambda a: a + b + math.pi\n[z for "
         "z in f(i)]"
     )
-    assert names(code) == ({"math", "i", "f"}, {"n", "b"})
+    assert names(cell) == ({"math", "i", "f"}, {"n", "b"})
 
 
 def judged(path):
     """The names that a notebook opens as claims or findings, with the room of its
     `Page`."""
-    code = "\n".join(
-        source(c) for c in read(path).notebook["cells"] if c["cell_type"] == "code"
-    )
-    room = re.search(r'Page\([^()]*(?:\([^()]*\)[^()]*)*?room="(\w+)"', code)
-    opened = re.findall(r'page\.open\(\s*"([^"]+)"', code)
-    assert code.count("page.open(") == len(opened), "the name is a literal"
+    text = "\n".join(source(c) for c in code(read(path).notebook))
+    room = re.search(r'Page\([^()]*(?:\([^()]*\)[^()]*)*?room="(\w+)"', text)
+    opened = re.findall(r'page\.open\(\s*"([^"]+)"', text)
+    assert text.count("page.open(") == len(opened), "the name is a literal"
     return room[1] if room else path.stem, opened
 
 

@@ -10,6 +10,7 @@ import pytest
 from tiny_book import tiny
 
 from tools import pdf
+from tools.chapters import tags
 
 BROWSER = next(filter(None, map(shutil.which, pdf.BROWSERS)), None)
 # the latter has a figure taller than a page
@@ -42,7 +43,7 @@ def test_no_page_is_empty_and_words_figures_and_evidence_are_there(papers, smoke
     text = " ".join(" ".join(papers[CHAPTER]).split())
     latest = max((smoke_site.parent / "executed" / CHAPTER).glob("*.ipynb"))
     cells = json.loads(latest.read_text("utf8"))["cells"]
-    folded = [c for c in cells if "hide-input" in c["metadata"].get("tags", [])]
+    folded = [c for c in cells if "hide-input" in tags(c)]
     titles = [c["source"][0] for c in cells if c["cell_type"] == "markdown"]
     titles = [t.strip("# \n").split(" (")[0] for t in titles if t.startswith("#")]
     assert len(titles) > 3

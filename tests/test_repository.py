@@ -1,9 +1,8 @@
 """What README and requirements promise."""
 
 import re
-import subprocess
-import sys
 
+import runs
 from real_book import ROOT
 
 from tools import site
@@ -13,13 +12,7 @@ def test_readme_is_short_and_its_example_runs(tmp_path):
     text = (ROOT / "README.md").read_text("utf8")
     assert len(text.splitlines()) <= 100
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-c", example],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = runs.python(example, cwd=tmp_path, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "(1, 1e-05)-joint DP" in done.stdout
     ours, best, guessing = map(float, re.findall(r"-?\d\.\d\d\b", done.stdout))

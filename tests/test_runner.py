@@ -111,21 +111,18 @@ def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
     assert after(None, None, "--force") == 6
 
 
-class Faked:
-    """Executes a notebook without a kernel: `during` happens while it runs."""
+def without_kernel(monkeypatch, during):
+    """Notebooks are executed without a kernel: `during` happens while one runs."""
 
-    def __init__(self, during):
-        self.during = during
-
-    def start(self, command, source, part, *more, log, **variables):
-        self.during()
+    def start(command, source, part, *more, log, **variables):
+        during()
         book = json.loads(source.read_text())
         for one in chapters.code(book):
             one |= {"execution_count": 1, "outputs": []}
         part.write_text(json.dumps(book))
 
-    def finish(self, process):
-        return 0, "0.1"
+    monkeypatch.setattr(runner_of_chapters, "start", start)
+    monkeypatch.setattr(runner_of_chapters, "finish", lambda process: (0, "0.1"))
 
 
 @pytest.mark.parametrize(
@@ -160,9 +157,7 @@ def test_a_result_is_kept_only_if_what_it_depends_on_was_not_written_to(
             old = "A chapter" if what == "prose" else "if 0"
             book.write_text(book.read_text().replace(old, "if 1"))
 
-    faked = Faked(during)
-    monkeypatch.setattr(runner_of_chapters, "start", faked.start)
-    monkeypatch.setattr(runner_of_chapters, "finish", faked.finish)
+    without_kernel(monkeypatch, during)
     done = asked(root)
     kept = what in ("prose", "another")
     assert (done.returncode, len(executed(root, "one"))) == ((0, 1) if kept else (1, 0))
@@ -189,9 +184,7 @@ def test_the_scoreboard_is_kept_only_if_its_records_were_not_written_to(
         if records.exists():
             records.write_text(records.read_text())
 
-    faked = Faked(during)
-    monkeypatch.setattr(runner_of_chapters, "start", faked.start)
-    monkeypatch.setattr(runner_of_chapters, "finish", faked.finish)
+    without_kernel(monkeypatch, during)
     done = asked(root)
     assert done.returncode == 1
     assert "scoreboard ran while this was written to" in done.stderr
@@ -358,7 +351,8 @@ def test_a_machine_that_cannot_write_is_said_in_one_line(error, said):
 @pytest.mark.parametrize("kind", ["cut", "not executed", "error", "no key"])
 def test_what_is_not_whole_is_not_taken_for_a_result(tmp_path, kind):
     one = cell(1, "stream")
-    book = cache.seal({"metadata": {}, "cells": [one]}, "a key", 1.0, 1.0)
+    cells = [cell(2, "display_data"), one, cell(3)]
+    book = cache.seal({"metadata": {}, "cells": cells}, "a key", 1.0, 1.0)
     path = cache.place(tmp_path, "one", "a key")
     cache.put(path, cache.dump(book))
     assert cache.get(tmp_path, "one", "a key") == book

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from typing import NamedTuple
 
@@ -255,11 +256,12 @@ SEEDS = repetitions(11, 4)
 
 
 def test_every_executor_gives_the_same_bits_and_their_number_does_not_matter():
-    reference = simulate(sphere(4, 3), FEW, 400, SEEDS).regret
+    play = partial(simulate, sphere(4, 3), FEW, 400)
+    reference = play(SEEDS).regret
     with ThreadPoolExecutor(1) as pool:
-        assert same_bits(reference, simulate(sphere(4, 3), FEW, 400, SEEDS, pool).regret)
+        assert same_bits(reference, play(SEEDS, pool).regret)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        found = simulate(sphere(4, 3), FEW, 400, SEEDS[:2], pool).regret
+        found = play(SEEDS[:2], pool).regret
     assert same_bits(reference[:2].copy(), found)
 
 
@@ -348,11 +350,8 @@ def test_a_killed_run_loses_at_most_the_repetitions_under_way(tmp_path):
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    again = simulate(sphere(5, 3), [linucb(3)], 200_000, range(4), keep=tmp_path)
-    assert same_bits(
-        again.regret,
-        simulate(sphere(5, 3), [linucb(3)], 200_000, range(4)).regret,
-    )
+    play = partial(simulate, sphere(5, 3), [linucb(3)], 200_000, range(4))
+    assert same_bits(play(keep=tmp_path).regret, play().regret)
 
 
 class Endless(NamedTuple):
@@ -365,12 +364,11 @@ class Endless(NamedTuple):
 
 
 def test_a_disk_without_room_keeps_nothing_and_changes_no_result(tmp_path):
-    grid = range(1, 301)
-    plain = simulate(ENV, [linucb(3)], 300, range(3), grid=grid)
+    play = partial(simulate, ENV, [linucb(3)], 300, range(3), grid=range(1, 301))
+    plain = play()
     with runs.no_file_beyond(1_000), pytest.warns(UserWarning, match="not kept in"):
-        full = simulate(ENV, [linucb(3)], 300, range(3), grid=grid, keep=tmp_path)
-    again = simulate(ENV, [linucb(3)], 300, range(3), grid=grid, keep=tmp_path)
-    for result in (full, again):
+        full = play(keep=tmp_path)
+    for result in (full, play(keep=tmp_path)):
         assert same_bits(result.regret, plain.regret)
 
 

@@ -2,12 +2,11 @@
 voice."""
 
 import inspect
-import subprocess
-import sys
 import warnings
 
 import numpy as np
 import pytest
+import runs
 import streams
 
 from companion import environments, optimisers, policies, simulate, stats
@@ -128,12 +127,8 @@ STATISTICS = {
     "calibration": ["none"],
     "universe": ["cube"],
 }
-GLM = {
-    "theta_bound": [-1.0, 1e-300],
-    "failure": [1.0],
-    "kappa": [1.0],
-    "link": ["linear"],
-}
+BOUNDS = {"theta_bound": [-1.0, 1e-300], "failure": [1.0]}
+GLM = BOUNDS | {"kappa": [1.0], "link": ["linear"]}
 SQUARES = {
     "n": [1],
     "epsilon": [5e-324],
@@ -160,7 +155,7 @@ REFUSED = {  # beside OUT
     "glm_ucb": GLM | {"T": [10**9, 2**62]},
     "gloc": GLM | {"d": [10**6]},
     "rs_glinucb": GLM | {"T": [10**9]},
-    "ecolog": {"theta_bound": [-1.0, 1e-300], "failure": [1.0]},
+    "ecolog": BOUNDS,
     "forced_lasso": {
         "forced": [0, 2**30, 2**61],
         "K": [2**31],
@@ -305,8 +300,8 @@ def test_what_is_swapped_or_missing_is_refused():
 @pytest.mark.parametrize("door", ["arena", "claims"])
 def test_a_door_without_its_extra_says_what_to_install(door):
     program = f"import sys; sys.modules['jinja2'] = None; import evidence.{door}"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "jinja2 is missing: pip install 'private-bandits[notebooks]'" in done.stderr
+    said = runs.python(program).stderr
+    assert "jinja2 is missing: pip install 'private-bandits[notebooks]'" in said
 
 
 def test_helpers_say_name_value_and_range():

@@ -10,7 +10,7 @@ import zipfile
 import pytest
 from wheel import ROOT, run
 
-from tools.chapters import load, scales
+from tools.chapters import code, load, scales
 
 pytestmark = pytest.mark.slow
 # chapters without parameters
@@ -48,6 +48,6 @@ def test_chapters_run_under_papermill_in_an_empty_folder(name, installed, tmp_pa
         "--no-progress-bar",
     ]
     run(*command, cwd=empty, env=installed)
-    cells = json.loads(out.read_text("utf8"))["cells"]
-    assert all(c["execution_count"] for c in cells if c["cell_type"] == "code")
+    done = code(json.loads(out.read_text("utf8")))
+    assert all(c["execution_count"] for c in done)
     assert list(empty.iterdir()) == []

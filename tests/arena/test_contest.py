@@ -43,16 +43,20 @@ def test_tuning_has_seeds_that_nothing_else_uses(monkeypatch):
     assert len(first["tune"] | first["simulate"] | used[-1][1]) == 2 * 3
 
 
+def record(who, *settings):
+    """The record of this policy for users who trust nobody."""
+    return contest.record(settings, [who], "local")
+
+
 def test_the_record_of_a_paper_leaves_our_repairs_out():
     s = setting(
         corrected_ridge=run("local", 1.0),
         lplr=run("local", 10.0),
         ssp=run("local", 50.0),
     )
-    assert contest.record([s], ["lplr"], "local") == ([s], 0, 1)
-    assert contest.record([s], ["ssp"], "local") == ([], 1, 1)
-    # alone
-    assert contest.record([setting(lplr=run("local", 10.0))], ["lplr"], "local")[0] == []
+    assert record("lplr", s) == ([s], 0, 1)
+    assert record("ssp", s) == ([], 1, 1)
+    assert record("lplr", setting(lplr=run("local", 10.0)))[0] == []  # alone
 
 
 def test_the_price_of_trust_is_a_mark_for_every_model_that_plays():
@@ -89,15 +93,15 @@ def test_a_win_is_shown_in_one_setting_and_not_among_a_hundred_that_are_looked_a
     looks."""
     s = race()
     others = [setting(ssp=run("local", 5.0))] * 99
-    assert contest.record([s], ["lplr"], "local") == ([s], 0, 1)
-    assert contest.record([s, *others], ["lplr"], "local") == ([], 0, 1)
+    assert record("lplr", s) == ([s], 0, 1)
+    assert record("lplr", s, *others) == ([], 0, 1)
 
 
 def test_who_is_not_shown_to_be_worse_has_not_lost():
     s = race()
     others = [setting(lplr=run("local", 5.0))] * 99
-    assert contest.record([s], ["ssp"], "local") == ([], 1, 1)
-    assert contest.record([s, *others], ["ssp"], "local") == ([], 0, 1)
+    assert record("ssp", s) == ([], 1, 1)
+    assert record("ssp", s, *others) == ([], 0, 1)
 
 
 def test_numbers_are_chosen_over_a_fifth_of_the_rounds_or_two_thousand():

@@ -1,7 +1,6 @@
 """The arena's decisions follow from what was played."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,13 +8,14 @@ import pytest
 from arena_settings import every_world, flat, run, setting
 from browser import CHROMIUM, needs_chromium
 from playwright.sync_api import sync_playwright
+from real_book import ROOT
 
 from companion.core import Universe
 from companion.stats import Interval
 from companion.tabular import bounds, contexts_of
 from evidence.arena import choose, decision, recipes
 
-SCRIPT = Path(__file__).resolve().parents[2] / "book" / "_static" / "explorer.js"
+SCRIPT = ROOT / "book" / "_static" / "explorer.js"
 SMALL = {"d": 2, "K": 3, "T": 400, "epsilon": 50.0, "n_reps": 6}
 
 

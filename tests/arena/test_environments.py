@@ -4,6 +4,7 @@ moments."""
 import numpy as np
 import pytest
 from arena_settings import COMMON, WORLDS
+from streams import rounds
 
 from companion.tabular import bounds, contexts_of
 from evidence.arena import environments as env
@@ -19,16 +20,14 @@ def test_every_kind_of_world_has_candidates_of_any_size(kind):
     world = env.world_of(kind, 6, 4)
     calls, _ = recipes.lineup(world, 500, 1.0)
     assert any(c.policy().guarantee.model != "none" for c in calls)
-    X, R, _ = next(world.env.blocks(5, np.random.default_rng(1)))
+    X, R, _ = rounds(world.env, 5, 1)
     assert X.shape == (5, 4, world.d)
     assert R.shape == (5, 4)
 
 
 def test_expanded_contexts_have_the_same_rewards():
-    (X, R, mu), (Z, R2, mu2) = (
-        next(world.blocks(50, np.random.default_rng(1)))
-        for world in (COMMON, WORLDS["common"].env)
-    )
+    X, R, mu = rounds(COMMON, 50, 1)
+    Z, R2, mu2 = rounds(WORLDS["common"].env, 50, 1)
     assert np.array_equal(R, R2)
     assert np.array_equal(mu, mu2)
     for k in range(3):
@@ -41,8 +40,7 @@ def test_people_come_once_in_a_new_order_and_their_contexts_are_those_of_a_table
     for z, x in zip(Z[:5], env.contexts(Z[:5], 3), strict=True):
         np.testing.assert_allclose(table.context({"a": z[0], "b": z[1]}), x)
     world = env.classification(env.contexts(Z, 3), LABELS)
-    parts = zip(*world.blocks(100, np.random.default_rng(1)), strict=True)
-    X, R, mu = map(np.concatenate, parts)
+    X, R, mu = rounds(world, 100, 1)
     assert sorted(map(tuple, X[:, 0])) == sorted(map(tuple, world.X[:, 0]))
     assert (mu == R).all()
     order = [np.flatnonzero((world.X[:, 0] == x).all(axis=1))[0] for x in X[:, 0]]
@@ -54,11 +52,7 @@ def test_people_come_once_in_a_new_order_and_their_contexts_are_those_of_a_table
 
 def test_a_fitted_world_has_the_shares_means_and_covariances_of_its_people():
     """5 standard errors and more."""
-    parts = zip(
-        *env.fitted_to(Z, LABELS).blocks(40_000, np.random.default_rng(2)),
-        strict=True,
-    )
-    X, R, _ = map(np.concatenate, parts)
+    X, R, _ = rounds(env.fitted_to(Z, LABELS), 40_000, 2)
     z = X[:, 0, :2] * np.sqrt(3.0)
     labels = R.argmax(axis=1)
     np.testing.assert_allclose(R.mean(axis=0), [0.5, 0.3, 0.2], atol=0.02)

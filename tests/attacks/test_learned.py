@@ -28,7 +28,7 @@ def test_the_attack_on_the_first_label_changes_it_alone_and_shows_the_last_estim
     assert attack.statistic(np.full((1, 2), 2.0)) == pytest.approx([2.0])
 
 
-def test_nodes_of_the_first_record_hold_it_alone():
+def test_nodes_of_the_first_record_hold_it_alone(rng):
     """Without noise every one of the three sums is the record's own; the move tells them
     apart."""
     policy = jdp_linucb(2, 7, epsilon=np.inf, delta=0.1)
@@ -37,8 +37,8 @@ def test_nodes_of_the_first_record_hold_it_alone():
     move = np.array([1.0, 0.0, 0.0, 1.0, 0.0])  # the matrix by its triangle, then r x
     released = runs_of(policy, lambda s: s.release)
     attack = on_first_nodes(policy, a, b, released, move, note="rest")
-    seen = attack.mechanism(attack.a, np.random.default_rng(0), 2)
-    none = attack.mechanism(attack.b, np.random.default_rng(0), 2)
+    seen = attack.mechanism(attack.a, rng, 2)
+    none = attack.mechanism(attack.b, rng, 2)
     assert seen.shape == (2, 3, 5)
     assert (seen == move).all()
     assert not none.any()

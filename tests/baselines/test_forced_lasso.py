@@ -83,14 +83,13 @@ def test_the_arm_is_the_one_that_its_products_choose():
     assert max(near) > 1
 
 
-def test_an_arm_at_exactly_half_the_gap_is_a_candidate():
+def test_an_arm_at_exactly_half_the_gap_is_a_candidate(rng):
     """Forced estimates 1 and 0.5, gap 1: the second arm stays, and the other lasso
     prefers it."""
     policy = fl.forced_lasso(1, 2, gap=1.0)
     p = policy.params
     s = policy.init(policy.params)
     X = np.ones((2, 1))
-    rng = np.random.default_rng(0)
     s.t[0] = 4
     s.theta[0, :, 0] = 1.0, 0.5
     s.theta[1, :, 0] = 0.0, 1.0

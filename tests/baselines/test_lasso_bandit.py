@@ -36,12 +36,11 @@ def test_every_fit_is_optimal():
         assert state.capped[0] == 0
 
 
-def test_arms_are_random_before_the_first_fit_and_greedy_between_fits():
+def test_arms_are_random_before_the_first_fit_and_greedy_between_fits(rng):
     policy, state, X, R, arms = fitted(50, 6, 0.1, every=50)
     assert 10 < arms.sum() < 40
     later = np.empty(49, np.int64)
     theta = state.theta_hat.copy()
-    rng = np.random.default_rng(0)
     policy.loop(policy.params, state, X[:49], R[:49], rng, later)
     scores = X[:49] @ theta
     assert np.array_equal(later, scores.argmax(axis=1))
@@ -55,10 +54,10 @@ def test_the_penalty_and_the_other_defaults():
     assert p.tolerance == 1e-8
 
 
-def test_the_first_arm_wins_ties():
+def test_the_first_arm_wins_ties(rng):
     policy, state, *_ = fitted(20, 6, 0.1)
     X = np.tile([1.0, 0.0, 0.0, -1.0, 0.0, 0.0], (3, 1))
-    arm = policy.select(policy.params, state, X, np.random.default_rng(0))
+    arm = policy.select(policy.params, state, X, rng)
     assert arm == 0
 
 

@@ -38,15 +38,11 @@ def test_the_mirror_step_is_the_minimiser(p, radius):
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 @pytest.mark.parametrize("calibration", ["paper", "corrected"])
-def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
-    keys = {
-        "calibration": calibration,
-        "step_scale": scale,
-        **OPTIONS,
-    }
-    o = md.local_md(3, 1000, epsilon=1.0, **keys)
+def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale, rng):
+    o = md.local_md(
+        3, 1000, epsilon=1.0, calibration=calibration, step_scale=scale, **OPTIONS
+    )
     p = o.params
-    rng = np.random.default_rng(0)
     ratios = []
     longest = 2 * (np.cumsum(p.radius) + 1.2)  # theta reaches as far as all balls so far
     if calibration == "corrected":
@@ -71,13 +67,12 @@ def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
         assert ratios == pytest.approx([max(ratios)] * len(ratios), rel=1e-9)
 
 
-def test_gradients_are_clipped_by_the_corrected_noise_alone():
+def test_gradients_are_clipped_by_the_corrected_noise_alone(rng):
     """At theta = (50, 0), x = e_1: 2 (50 - 0.5) = 99 against L = 6.4; the mean with a
     small one."""
     X = np.eye(2)
     Y = np.array([0.5, -0.5])
     rows = np.arange(2)
-    rng = np.random.default_rng(0)
     for calibration, at, first in (
         ("paper", 50.0, 99.0),
         ("paper", -50.0, -101.0),
@@ -123,8 +118,9 @@ def test_constants_by_hand():
     epsilon 1/2, n = 100, b = 7, T = 204; steps fall by 16, radii are 2 L eta n/2.
     """
     two = slice(0, 2)
-    keys = {"delta": 0.01, **OPTIONS}
-    p = md.local_md(7, 400, epsilon=2.0, calibration="paper", **keys).params
+    p = md.local_md(
+        7, 400, epsilon=2.0, calibration="paper", delta=0.01, **OPTIONS
+    ).params
     assert p.records[two].tolist() == [200, 100]
     assert p.batch[two].tolist() == [10, 7]
     assert p.steps[two].tolist() == [400, 204]

@@ -91,7 +91,7 @@ def test_the_printed_noise_by_hand():
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_the_first_release_has_its_own_noise(first):
+def test_the_first_release_has_its_own_noise(first, rng):
     """Without data what is released is noise; n = 16: 8 records, then two by two."""
     o = noisy_sfw(2, 16, epsilon=1.0, delta=0.1, step_scale=0.3)
     p = o.params._replace(
@@ -99,7 +99,6 @@ def test_the_first_release_has_its_own_noise(first):
         sigma=0.0 if first else 1.0,
     )
     s = o.init(p, None)
-    rng = np.random.default_rng(0)
     shown = []
     for _ in range(10):
         o.step(p, s, np.zeros(2), 0.0, rng)

@@ -28,12 +28,7 @@ def test_it_is_its_definition():
 
 def test_records_are_clipped_before_anything_else():
     X, Y = records(12)
-    keys = {
-        "radius": 0.4,
-        "step_scale": 20.0,
-        "label_bound": 0.1,
-    }
-    o = sgd.noisy_sgd(3, 12, epsilon=np.inf, **keys)
+    o = sgd.noisy_sgd(3, 12, epsilon=np.inf, radius=0.4, step_scale=20.0, label_bound=0.1)
     X /= np.abs(X).sum(axis=1, keepdims=True)
     inside = learn(o, X, np.clip(Y, -0.1, 0.1))[0]
     assert np.array_equal(learn(o, 4.0 * X, Y)[0], inside)

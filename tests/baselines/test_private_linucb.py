@@ -122,8 +122,7 @@ def test_model_is_ridge_regression_at_the_documented_ridge(make, rows):
 
 
 @pytest.mark.parametrize("universe", privacy.UNIVERSES)
-def test_statistics_of_clipped_records_stay_within_the_sensitivity(universe):
-    rng = np.random.default_rng(0)
+def test_statistics_of_clipped_records_stay_within_the_sensitivity(universe, rng):
     rows = []
     p = ldp_linucb(3, 10, **BUDGET, universe=universe).params
     p = p._replace(sigma=0.0)
@@ -228,10 +227,9 @@ def test_guarantee_of_the_published_noise_bits(epsilon):
     assert policy.guarantee.claimed == (epsilon, 0.1)
 
 
-def test_the_model_changes_only_at_the_end_of_a_batch():
+def test_the_model_changes_only_at_the_end_of_a_batch(rng):
     X, R, _, _ = one_arm(60)
     policy = sdp_linucb(3, 60, epsilon=5.0, delta=0.1)
-    rng = np.random.default_rng(0)
     s = policy.init(policy.params)
     seen = []
     for t in range(60):

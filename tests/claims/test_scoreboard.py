@@ -1,16 +1,16 @@
 """The scoreboard counts every verdict once, theorems first, and keeps findings apart."""
 
 import json
-from pathlib import Path
 
 import pytest
+from real_book import ROOT
 
 from companion.stats import Interval
 from evidence.claims.claims import MIME
 from evidence.claims.page import Page
 from evidence.claims.scoreboard import NOTHING, Scoreboard, grade, multiplicity
 
-LOCK = Path(__file__).resolve().parents[2] / "book" / "results.lock"
+LOCK = ROOT / "book" / "results.lock"
 
 
 @pytest.fixture
@@ -57,14 +57,18 @@ def test_without_records_it_says_what_to_do():
         assert table()._repr_html_() is not None
 
 
+def kept(claim, bound=False):
+    """The record of a claim as the lock has it."""
+    rows = [vars(row) for row in claim.evidence]
+    return {"verdict": claim.verdict, "bound": bound, "rows": rows}
+
+
 def record(*intervals, bound=False):
-    """The record, as the lock has it, of a claim that each interval lies between 0 and
-    10."""
+    """The record of a claim that each interval lies between 0 and 10."""
     claim = Page("fliphat").claim("c", "theorem", "Sentence.", "Section 1", bound=bound)
     for i, ends in enumerate(intervals):
         claim.row(f"row {i}", Interval(sum(ends) / 2, *ends), low=0.0, high=10.0)
-    rows = [vars(row) for row in claim.evidence]
-    return {"fliphat/c": {"verdict": claim.verdict, "bound": bound, "rows": rows}}
+    return {"fliphat/c": kept(claim, bound)}
 
 
 @pytest.mark.parametrize(
@@ -96,9 +100,7 @@ def test_audits_and_exact_numbers_are_not_counted():
     claim = Page("fliphat").claim("c", "privacy", "Sentence.", "Section 1")
     claim.exact("", 3.0, of="count", high=2.0)
     claim.audited("", 0.5, 1.0, 1.0)
-    rows = [vars(row) for row in claim.evidence]
-    exact = {"fliphat/exact": {"verdict": claim.verdict, "bound": False, "rows": rows}}
-    found = multiplicity(record(*[(4, 6)] * 40) | exact)
+    found = multiplicity(record(*[(4, 6)] * 40) | {"fliphat/exact": kept(claim)})
     assert (found.records, found.resting, found.intervals) == (2, 1, 40)
 
 

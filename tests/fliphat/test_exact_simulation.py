@@ -8,6 +8,7 @@ seeds.
 import numpy as np
 import pytest
 from scipy import stats as sps
+from streams import rounds
 
 from companion.environments import sphere
 from companion.fliphat.environments import (
@@ -105,7 +106,7 @@ def test_margin_world_has_the_prescribed_gaps():
     """8192 gaps against their law, Kolmogorov-Smirnov at 1e-7."""
     for alpha in (0.5, 1.0, np.inf):
         env = margin([0.6, 0.0, -0.8, 0.0], gap=0.3, alpha=alpha)
-        X, R, mu = next(env.blocks(8192, np.random.default_rng(7)))
+        X, R, mu = rounds(env, 8192, 7)
         gaps = np.abs(mu[:, 0] - mu[:, 1])
         if alpha == np.inf:
             np.testing.assert_allclose(gaps, 0.3, atol=1e-12)

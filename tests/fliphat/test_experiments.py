@@ -4,6 +4,7 @@ one."""
 import numpy as np
 import pytest
 from plain import plain
+from streams import rounds
 
 from companion.fliphat import experiments
 from companion.fliphat.environments import (
@@ -25,12 +26,9 @@ TRUTH = np.array([1.0, -0.5, 0.0, 0.0])
 
 
 def test_errors_are_those_of_algorithm_1_with_exactly_composed_noise():
-    options = {
-        "sparsity": 2,
-        "delta": 0.02,
-        "iterations": 3,
-    }
-    found = niht_errors(TRUTH, [50, 5000], [2.0, np.inf], [7], **options)
+    found = niht_errors(
+        TRUTH, [50, 5000], [2.0, np.inf], [7], sparsity=2, delta=0.02, iterations=3
+    )
     rng = np.random.default_rng(np.random.SeedSequence(7))
     for i, n in enumerate((50, 5000)):
         G, c = gaussian_statistics(rng, n, TRUTH, 1.0)
@@ -91,7 +89,7 @@ def test_one_step_under_greedy_play():
     env = autoregressive(3, pad([1.0, 0.8, 0.6], 6), phi=0.6)
     theta, lost = experiments.one_step_fixed_point(env, 4)
     assert np.count_nonzero(theta) == 4
-    X = np.concatenate([x for x, _, _ in env.blocks(200_000, np.random.default_rng(2))])
+    X, _, _ = rounds(env, 200_000, 2)
     best = (X @ theta).argmax(axis=1)
     x = X[np.arange(len(X)), best]
     mu = X @ env.beta
@@ -106,8 +104,9 @@ def test_one_step_under_greedy_play():
 
 
 def test_variants_are_what_they_are_called():
-    budget = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01}
-    made = experiments.private_variants(d=20, T=2000, signal=[0.75, -0.5], **budget)
+    made = experiments.private_variants(
+        d=20, T=2000, signal=[0.75, -0.5], sparsity=2, epsilon=1.0, delta=0.01
+    )
     steps = {name: policy.params.iterations.max() for name, policy in made.items()}
     warm = {name for name, policy in made.items() if policy.params.warm_start}
     assert (

@@ -111,23 +111,18 @@ def test_the_chapters_plain_version_plays_the_same_arms(changes):
     assert (arms == best)[150:].mean() > 0.8  # it has learned
 
 
+# all bounds are active
+CLIPS = {"x_clip": 0.8, "residual_clip": 0.7}
+ACTIVE = {"sparsity": 3, "delta": 0.01, "l1_radius": 0.9, "eta": 0.3, **CLIPS}
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 50.0, np.inf])
 def test_the_chapters_plain_version_has_the_same_noise_and_plays_the_same_arms(epsilon):
-    """Its scales are computed from epsilon in the cell; all bounds are active."""
-    bounds = {"x_clip": 0.8, "residual_clip": 0.7}
-    policy = residual_fliphat(
-        12,
-        300,
-        sparsity=3,
-        epsilon=epsilon,
-        delta=0.01,
-        l1_radius=0.9,
-        eta=0.3,
-        **bounds,
-    )
-    noise = chapter["scales"](2 ** np.arange(8), 3, 3, epsilon, 0.01, 0.3, **bounds)
+    """Its scales are computed from epsilon in the cell."""
+    policy = residual_fliphat(12, 300, epsilon=epsilon, **ACTIVE)
+    noise = chapter["scales"](2 ** np.arange(8), 3, 3, epsilon, 0.01, 0.3, **CLIPS)
     np.testing.assert_allclose(noise, policy.params.xi_first, rtol=1e-6)
-    plays_as_the_chapter(policy, **bounds)
+    plays_as_the_chapter(policy, **CLIPS)
 
 
 @pytest.mark.parametrize("warm_start", [False, True])
@@ -136,20 +131,15 @@ def test_releases_are_algorithm_1_with_fresh_noise_on_the_rows_of_the_episode(
     forget,
     warm_start,
 ):
-    """All bounds are active; d > sparsity + 4, so that every pick has many rivals."""
+    """d > sparsity + 4, so that every pick has many rivals."""
     policy = residual_fliphat(
         9,
         64,
-        sparsity=3,
         epsilon=200.0,
-        delta=0.01,
-        x_clip=0.8,
-        residual_clip=0.7,
-        l1_radius=0.9,
-        eta=0.3,
         min_rows=4,
         warm_start=warm_start,
         forget=forget,
+        **ACTIVE,
     )
     p = policy.params
     rng = np.random.default_rng(4)

@@ -3,14 +3,13 @@ template."""
 
 import hashlib
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import judged
 import numpy as np
 import pytest
+import runs
 
 import evidence.judge as house
 from companion import policies
@@ -436,8 +435,7 @@ runpy.run_module("evidence.judge", run_name="__main__")
 
 
 def test_a_platform_that_cannot_limit_a_process_is_named_in_one_line(tmp_path):
-    told = [sys.executable, "-c", NO_LIMITS]
-    found = subprocess.run(told, capture_output=True, text=True, cwd=tmp_path)
+    found = runs.python(NO_LIMITS, cwd=tmp_path)
     assert found.returncode == 2
     assert found.stdout == ""
     assert len(found.stderr.splitlines()) == 1

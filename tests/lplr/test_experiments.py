@@ -2,6 +2,7 @@
 hand."""
 
 import math
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -39,9 +40,8 @@ def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
     assert sps.ks_2samp(fast.width, slow[:, 1]).pvalue > ALARM
 
 
-def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
+def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality(rng):
     """Inside the ball the gradient is 0, on its edge it points inwards."""
-    rng = np.random.default_rng(0)
     norms = []
     for m in (1, 2, 3, 5):
         A = rng.standard_normal((m, m))
@@ -208,28 +208,17 @@ DESIGN = environments.constant(0.5)
 ORACLE = lplr_params(1, 10**4)
 
 
-@pytest.mark.parametrize(
-    ("name", "oracle", "T", "seeds", "options"),
-    [
-        ("per_action", "ssp", 100, [0], {"per_action": True}),
-        ("T must be", "lplr", 3, [0], {}),
-        ("oracle", "x", 1000, [0], {}),
-    ],
-)
-def test_runs_refuse_by_name(name, oracle, T, seeds, options):
-    with pytest.raises(ValueError, match=name):
-        experiments.eliminate_with(oracle, BANDIT, T, seeds, **options)
-
-
-@pytest.mark.parametrize("n", [1, 10**18 + 10**3])
-def test_estimates_refuse_too_few_and_too_many_users(n):
-    with pytest.raises(ValueError, match="n must be"):
-        experiments.estimate_lplr(DESIGN, ORACLE, n, [0])
+PER_ACTION = partial(experiments.eliminate_with, per_action=True)
 
 
 @pytest.mark.parametrize(
     ("name", "make", "arguments"),
     [
+        ("per_action", PER_ACTION, ("ssp", BANDIT, 100, [0])),
+        ("T must be", experiments.eliminate_with, ("lplr", BANDIT, 3, [0])),
+        ("oracle", experiments.eliminate_with, ("x", BANDIT, 1000, [0])),
+        ("n must be", experiments.estimate_lplr, (DESIGN, ORACLE, 1, [0])),
+        ("n must be", experiments.estimate_lplr, (DESIGN, ORACLE, 10**18 + 10**3, [0])),
         ("r ", environments.hard_bandit, (3, 0.61)),
         ("d ", environments.family, ("ball", 1e30, 100)),
         ("points", environments.split, (0.9,)),
@@ -237,7 +226,7 @@ def test_estimates_refuse_too_few_and_too_many_users(n):
         ("prob", environments.rare, (1.1,)),
     ],
 )
-def test_designs_refuse_by_name(name, make, arguments):
+def test_runs_estimates_and_designs_refuse_by_name(name, make, arguments):
     with pytest.raises(ValueError, match=name):
         make(*arguments)
 
@@ -294,19 +283,17 @@ def test_best_arms_that_leave_are_lost(game):
     assert log[experiments.LOST] == 2.0
 
 
-def test_lplr_asks_the_users_of_all_stages_but_the_second(game):
+def test_lplr_asks_the_users_of_all_stages_but_the_second(game, rng):
     """d = 1, 43 rounds: two stages of 21 users, of which the first is asked."""
     oracle = lplr_params(1, 100, math.inf, M=2, threshold=0.0)
     experiments.play_uniformly(game)
     forest = alg.allocate_tree(oracle, 1)
-    rng = np.random.default_rng(1)
     assert experiments.learn_lplr(oracle, forest, game, 43, rng) == 21
     assert game.users.plays.sum() == 21
 
 
-def test_sufficient_statistics_ask_everybody(game):
+def test_sufficient_statistics_ask_everybody(game, rng):
     experiments.play_uniformly(game)
-    rng = np.random.default_rng(1)
     oracle = ssp_params(1, math.inf)
     model = allocate_model(1)
     assert experiments.learn_ssp(oracle, model, game, 43, rng) == 43
@@ -368,8 +355,7 @@ def test_an_interval_as_long_as_the_vector_says_nothing():
     assert found.covered == 1.0
 
 
-def test_two_hypotheses_far_apart_are_never_confused():
-    rng = np.random.default_rng(1)
+def test_two_hypotheses_far_apart_are_never_confused(rng):
     assert experiments.likelihood_ratio_errors(20.0, 5.0, 50, 10, rng) == 0
 
 
@@ -460,15 +446,14 @@ def test_arms_of_the_spread_bandit_are_opposite():
 
 
 @pytest.mark.parametrize(("mean", "total"), [(1.0, 10.0), (-1.0, -10.0)])
-def test_labels_that_are_certain_add_up(mean, total):
-    assert environments.label_sum(np.random.default_rng(1), 10, mean, True) == total
+def test_labels_that_are_certain_add_up(mean, total, rng):
+    assert environments.label_sum(rng, 10, mean, True) == total
 
 
-def test_users_fall_on_points_by_their_chances_and_the_rest_on_none():
+def test_users_fall_on_points_by_their_chances_and_the_rest_on_none(rng):
     """10^6 users; 6 standard deviations each."""
     out = np.zeros(3, np.int64)
     prob = np.array([0.2, 0.0, 0.3])
-    rng = np.random.default_rng(1)
     environments.multinomial(rng, 10**6, prob, out)
     off = np.abs(out - 1e6 * prob)
     assert off.max() < 6 * 500

@@ -255,11 +255,10 @@ def test_calibrated_half_widths_are_z_standard_deviations_of_the_known_noise():
     assert tree.stat[b, alg.FLAT] == 0.0
 
 
-def test_a_message_hides_every_node_however_empty():
+def test_a_message_hides_every_node_however_empty(rng):
     """Vectors and matrices below the threshold: nobody reads them in sums; messages show
     them."""
     oracle = alg.lplr_params(2, 10**4, M=2, threshold=1e9)
-    rng = np.random.default_rng(0)
     for n in (1, 50):
         tree = alg.allocate_tree(oracle)
         alg.open_layer(oracle, tree, 0)
@@ -278,13 +277,12 @@ def test_a_message_hides_every_node_however_empty():
         ([0.1, 0.99], 0.2, -0.8),  # less clip(5)
     ],
 )
-def test_labels_are_clipped_in_messages_and_in_sums(phi, y, label):
+def test_labels_are_clipped_in_messages_and_in_sums(phi, y, label, rng):
     """A coefficient of 50 in the past: labels lie in [-2, 2] on both paths, and agree."""
     oracle = alg.lplr_params(2, 10**4, math.inf, M=2)
     phi = np.array(phi)
     sums = public_state(oracle, 50.0)
     sent = public_state(oracle, 50.0)
-    rng = np.random.default_rng(0)
     residual = np.empty(2)
     b, prediction, _ = alg.walk(oracle, sums, 1, phi, residual)
     alg.add_statistics(oracle, sums, b, residual, 5, 5 * y, prediction)

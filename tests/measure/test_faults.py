@@ -71,7 +71,7 @@ def test_half_the_noise_is_found(name):
     assert found["half the noise"] > target.algorithm.guarantee.epsilon
 
 
-def test_what_is_made_of_two_outputs_by_hand():
+def test_what_is_made_of_two_outputs_by_hand(rng):
     """Means of two have half the variance, known data meet the same draws; false alarm:
     2e-6."""
 
@@ -85,8 +85,8 @@ def test_what_is_made_of_two_outputs_by_hand():
         statistic=None,
         sees="message",
     )
-    means = faults.twice(attack).mechanism(0.0, np.random.default_rng(0), 4_000)
+    means = faults.twice(attack).mechanism(0.0, rng, 4_000)
     assert 1e-6 < sps.chi2(4_000).cdf(2.0 * (means**2).sum()) < 1 - 1e-6
-    pairs = faults.reused(attack).mechanism(3.0, np.random.default_rng(0), 5)
+    pairs = faults.reused(attack).mechanism(3.0, rng, 5)
     np.testing.assert_allclose(pairs[:, 0] - pairs[:, 1], 3.0)
     assert len(np.unique(pairs)) == 10

@@ -123,9 +123,9 @@ def test_a_loop_that_draws_again_ends_and_the_first_draws_are_extreme():
     assert max(drawn[EXTREME:]) < 100.0
 
 
-def test_a_private_field_that_is_none_is_refused_by_name():
+def test_a_private_field_that_is_none_is_refused_by_name(rng):
     case = case_of("jdp_linucb", 0)
-    state = begin(case, np.random.default_rng(0))
+    state = begin(case, rng)
     need_fields(state, case.private_fields)
     with pytest.raises(ValueError, match=r"State.* got 'exakt'"):
         need_fields(state, ("exakt",))

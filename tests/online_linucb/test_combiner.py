@@ -130,13 +130,7 @@ def test_plays_algorithm_2(options):
     assert policy.guarantee == bases[0].guarantee
 
 
-@pytest.mark.parametrize(
-    "other",
-    [one(epsilon=2.0), one(d=4), anytime_linucb(3, epsilon=1.0, delta=0.2)],
-)
-def test_base_learners_that_send_other_messages_are_refused(other):
-    with pytest.raises(ValueError, match="bases must share"):
-        combiner([one(), other], 400)
+SHARED = "bases must share"  # what they send
 
 
 @pytest.mark.parametrize(
@@ -144,9 +138,12 @@ def test_base_learners_that_send_other_messages_are_refused(other):
     [
         ([], "bases must hold at least one"),
         ([one(), linucb(3)], r"bases\[1\] must be"),
+        ([one(), one(epsilon=2.0)], SHARED),
+        ([one(), one(d=4)], SHARED),
+        ([one(), anytime_linucb(3, epsilon=1.0, delta=0.2)], SHARED),
     ],
 )
-def test_what_is_no_base_learner_for_the_horizon_is_refused(bases, message):
+def test_base_learners_that_do_not_go_together_are_refused(bases, message):
     with pytest.raises(ValueError, match=message):
         combiner(bases, 400)
 

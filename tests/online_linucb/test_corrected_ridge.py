@@ -2,7 +2,7 @@
 noise."""
 
 import numpy as np
-from streams import run, stream
+from streams import forms, run, stream
 
 from companion.baselines.linucb import theorem_radius
 from companion.online_linucb.corrected_ridge import corrected_ridge
@@ -20,11 +20,10 @@ def test_plays_the_formula():
     b = np.zeros(3)
     for t, a in enumerate(arms):
         ridge = 1 + 0.5 * (p.sigma**2 + p.sigma) * np.sqrt(3 * t)
-        inverse = np.linalg.inv(A + ridge * np.eye(3))
+        V = A + ridge * np.eye(3)
         radius = 0.7 * theorem_radius(3, t, ridge, 0.5, 1.0, 1 / 401)
-        forms = np.einsum("ki,ij,kj->k", X[t], inverse, X[t])
-        width = np.sqrt(np.maximum(forms, 0.0))
-        index = X[t] @ inverse @ b + radius * width
+        width = np.sqrt(np.maximum(forms(X[t], V), 0.0))
+        index = X[t] @ np.linalg.solve(V, b) + radius * width
         assert index[a] >= index.max() - 1e-9
         randomize(p, X[t, a], R[t, a], rng, message)
         x = message[:3]

@@ -91,11 +91,10 @@ def test_a_policy_with_noise_has_just_that_noise():
     assert policy.name == "σ = 2"
 
 
-def test_noise_on_contexts_shrinks_least_squares_and_not_the_corrected_one():
+def test_noise_on_contexts_shrinks_least_squares_and_not_the_corrected_one(rng):
     """In one dimension, noise 2: theta^2/5 and theta^2; 6 standard errors of less than
     0.01."""
     theta = np.array([0.5])
-    rng = np.random.default_rng(1)
     plain, corrected = experiments.minimisers(theta, 2.0, 100_000, rng)
     assert plain == pytest.approx(0.05, abs=0.01)
     assert corrected == pytest.approx(0.25, abs=0.06)

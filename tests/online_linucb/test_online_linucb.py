@@ -149,10 +149,9 @@ def test_guarantee_of_the_papers_noise_and_of_ours(epsilon, column, universe):
 
 
 @pytest.mark.parametrize("universe", privacy.UNIVERSES)
-def test_no_two_clipped_records_are_further_apart_than_the_sensitivity(universe):
+def test_no_two_clipped_records_are_further_apart_than_the_sensitivity(universe, rng):
     policy = online_linucb(3, 100, epsilon=5.0, delta=0.1, universe=universe)
     p = policy.params._replace(sigma=0.0)
-    rng = np.random.default_rng(0)
     records = []
     extreme = [[1.0, 0, 0.7], [-1.0, 0, 0.7], [9.0, 9, 9], [-9.0, -9, -9]]
     for x in np.vstack([extreme, 3 * rng.standard_normal((300, 3))]):

@@ -26,9 +26,8 @@ def test_one_arm_in_twenty_rounds_points_elsewhere():
     assert sizes.max() < 1.0
 
 
-def test_contexts_rotate_on_where_a_block_ends(monkeypatch):
+def test_contexts_rotate_on_where_a_block_ends(monkeypatch, rng):
     monkeypatch.setattr("companion.environments.BLOCK", 60)
-    rng = np.random.default_rng(1)
     blocks = list(world("rotating", 3, 1.0).blocks(25, rng))
     X = np.concatenate([block[0] for block in blocks])
     assert len(blocks) == 3
@@ -36,8 +35,7 @@ def test_contexts_rotate_on_where_a_block_ends(monkeypatch):
     assert (axes == np.arange(25) % 3).all()
 
 
-def test_a_fixed_world_repeats_its_contexts_and_renews_its_rewards():
-    rng = np.random.default_rng(0)
+def test_a_fixed_world_repeats_its_contexts_and_renews_its_rewards(rng):
     X = rng.uniform(-0.5, 0.5, (50, 4, 3))
     theta = np.array([1.0, -1.0, 0.5])
     env = fixed(X, theta, 1)

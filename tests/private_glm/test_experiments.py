@@ -53,8 +53,9 @@ def test_what_widths_cover():
     seeds = repetitions(3, 4)
 
     def of(**options):
-        known = {"epsilon": 4.0, "delta": 0.01, "theta_bound": 1.5}
-        policy = shuffle_glm(2, 5, 600, **known, **options)
+        policy = shuffle_glm(
+            2, 5, 600, epsilon=4.0, delta=0.01, theta_bound=1.5, **options
+        )
         return experiments.coverage(env, policy, 600, seeds)
 
     wide = of(gamma=50.0)

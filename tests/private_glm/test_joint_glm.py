@@ -63,12 +63,13 @@ def test_every_arm_is_that_of_the_plain_version(epsilon):
     ("gamma", "explored", "weight"),
     [(0.01, 0, 0.25 / math.e), (1e3, 1, 1.0)],
 )
-def test_records_outside_the_universe_are_clipped_and_counted(gamma, explored, weight):
+def test_records_outside_the_universe_are_clipped_and_counted(
+    gamma, explored, weight, rng
+):
     """Norms 1, 0.3, 0.3, 0.6 along e_1 enter either tree, theta_o being 0 where nobody
     explores."""
     policy = made(10, gamma=gamma)
     state = init(policy.params)
-    rng = np.random.default_rng(0)
     X = np.array([[30.0, 0.0], [0.3, 0.0], [0.3, 0.0], [0.6, 0.8]])
     for x, r in zip(X, (0.5, 7.0, -7.0, 1.0), strict=True):
         select(policy.params, state, x[None], rng)
@@ -82,12 +83,11 @@ def test_records_outside_the_universe_are_clipped_and_counted(gamma, explored, w
 
 
 @pytest.mark.parametrize("gamma", [0.01, 1e3])
-def test_both_trees_have_new_noise_in_every_round(gamma):
+def test_both_trees_have_new_noise_in_every_round(gamma, rng):
     """Nobody's data may be seen in whether noise is drawn: here all exploit, or all
     explore."""
     policy = made(10, epsilon=1.0, gamma=gamma)
     state = init(policy.params)
-    rng = np.random.default_rng(0)
     released = []
     for _ in range(3):
         select(policy.params, state, np.zeros((1, 2)), rng)
@@ -109,13 +109,13 @@ def test_matrices_that_go_on_doubling_stop_at_the_cutoff(gamma):
 
 
 @pytest.mark.parametrize(("last", "fits"), [(0.4, 0), (-10.0, 1)])
-def test_growth_that_noise_explains_makes_no_first_fit(last, fits):
+def test_growth_that_noise_explains_makes_no_first_fit(last, fits, rng):
     """V has outgrown its last value both times, but its trace by more than the guard only
     once."""
     policy = made(50, epsilon=1.0)
     state = init(policy.params)
     state.V.last[:] = last * policy.params.ridge_v * np.eye(2)
-    select(policy.params, state, np.zeros((1, 2)), np.random.default_rng(0))
+    select(policy.params, state, np.zeros((1, 2)), rng)
     assert state.fits.tolist() == [fits, 0]
 
 
@@ -190,8 +190,9 @@ def test_combined_rho_is_that_of_the_worst_pair_of_contexts(parts):
 def test_the_ledger_is_the_budget(calibration, preset):
     """Sensitivities, counts and noise of the running parameters give back what was
     bought."""
-    known = {"epsilon": 3.0, "delta": 0.01}
-    policy = joint_glm(4, 1000, preset=preset, calibration=calibration, **known)
+    policy = joint_glm(
+        4, 1000, preset=preset, calibration=calibration, epsilon=3.0, delta=0.01
+    )
     p = policy.params
     bought = joint.rho_budget(3.0, 0.01, calibration)
     users = joint.ledgers(p)
@@ -222,9 +223,8 @@ def test_the_printed_rule_has_no_guarantee(epsilon, model):
     assert policy.guarantee.model == model
 
 
-def test_eigenvalues_have_a_floor_and_others_stay():
+def test_eigenvalues_have_a_floor_and_others_stay(rng):
     work = np.zeros((2, 3, 3))
-    rng = np.random.default_rng(0)
     Q, _ = np.linalg.qr(rng.standard_normal((3, 3)))
     B = Q @ np.diag([5.0, -2.0, 1.0]) @ Q.T
     expected = Q @ np.diag([5.0, 0.5, 1.0]) @ Q.T
@@ -250,9 +250,9 @@ def test_a_bad_value_of_a_preset_is_refused_by_name(name, value):
 
 
 @pytest.mark.parametrize(("threshold", "explored"), [(1.0, 1), (1.0 + 1e-9, 0)])
-def test_a_width_that_meets_the_threshold_explores(threshold, explored):
+def test_a_width_that_meets_the_threshold_explores(threshold, explored, rng):
     """V = I at the start, so that the form of e_1 is 1."""
     p = made(9).params._replace(threshold=threshold)
     s = init(p)
-    select(p, s, np.eye(2), np.random.default_rng(0))
+    select(p, s, np.eye(2), rng)
     assert s.explored[0] == explored

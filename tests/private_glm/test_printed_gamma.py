@@ -64,9 +64,8 @@ def thresholds(rows, T, ridge, gamma, rng):
     return gamma * np.sqrt(KAPPA / (ridge + rows + noise))
 
 
-def test_at_the_printed_width_a_fit_shows_who_explored(size):
+def test_at_the_printed_width_a_fit_shows_who_explored(size, rng):
     T, ridge, gamma = size
-    rng = np.random.default_rng(0)
     n = explorers(gamma)
     before = fits(n, T, ridge, gamma, rng)
     after = fits(n, T, ridge, gamma, rng)

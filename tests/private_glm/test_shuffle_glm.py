@@ -4,7 +4,7 @@ sees."""
 import numpy as np
 import pytest
 from plain import plain
-from streams import first_block, run
+from streams import first_block, forms, run
 
 from companion.accounting.binomial import releases_delta, releases_epsilon
 from companion.kernels.mechanisms import add_packed
@@ -24,15 +24,11 @@ def noisy(T=1000, epsilon=1.0, **options):
     return shuffle_glm(3, 4, T, epsilon=epsilon, delta=0.01, **options)
 
 
-def rng():
-    return np.random.default_rng(0)
-
-
 # --- the plain version of the chapter
 
 
 @pytest.mark.parametrize("epsilon", [np.inf, 4.0])
-def test_every_arm_is_that_of_the_plain_version(epsilon):
+def test_every_arm_is_that_of_the_plain_version(epsilon, rng):
     """With noise, too: both draw the same numbers in the same order."""
     X, R = first_block(world("ball", 3, 2.0, K=6), 900)
     model = {"theta_bound": 2.0, "kappa": 9.0, "gamma": 0.4, "first": 100}
@@ -41,7 +37,7 @@ def test_every_arm_is_that_of_the_plain_version(epsilon):
     arms, s = run(policy, X, R, seed=0)
     bits = zip(p.bits_matrix.tolist(), p.bits_gradient.tolist(), strict=True)
     twin = plain("shuffle_glm")["shuffle_glm_plain"]
-    expected, estimates = twin(X, R, p.ends, bits, 9.0, 0.4, 2.0, 20, rng())
+    expected, estimates = twin(X, R, p.ends, bits, 9.0, 0.4, 2.0, 20, rng)
     assert np.array_equal(arms, expected)
     for k in range(2):
         slow, _ = estimates[k]
@@ -73,7 +69,7 @@ def test_the_cap_is_the_largest_slope_where_nothing_is_known():
     assert exact()[0].caps[1] == 0.25
 
 
-def test_a_message_has_the_weight_of_the_clipped_context():
+def test_a_message_has_the_weight_of_the_clipped_context(rng):
     sums = []
     for size in (1.0, 30.0):
         p, s = exact(theta_bound=2.0)
@@ -82,19 +78,19 @@ def test_a_message_has_the_weight_of_the_clipped_context():
         s.theta[0, 0] = 1.0
         s.V_inv[0] = 0.1 * np.eye(2)
         context = size * np.array([0.6, 0.8])
-        shuffle.update(p, s, 0, context, 1.0, rng())
+        shuffle.update(p, s, 0, context, 1.0, rng)
         sums.append(s.counts)
     assert sums[0] == pytest.approx(sums[1])
     assert sums[0][0] > 0
 
 
-def test_the_ridge_is_two_deviations_of_the_noise_that_is_drawn():
+def test_the_ridge_is_two_deviations_of_the_noise_that_is_drawn(rng):
     """1 + 2 sqrt(d) times that of an entry of the released matrix; 6 standard errors."""
     p = noisy(theta_bound=2.0, kappa_star=9.0).params
     users = np.diff(p.ends, prepend=0)
     for k in range(2):
         coins = users[k] * p.bits_matrix[k]
-        ones = rng().binomial(coins, 0.25, 5000)
+        ones = rng.binomial(coins, 0.25, 5000)
         spread = 2 * p.caps[k] / p.levels[k] * ones.std()
         wanted = 1.0 + 2.0 * np.sqrt(3.0) * spread
         assert p.ridge[k] == pytest.approx(wanted, rel=0.06)
@@ -235,21 +231,21 @@ def test_no_entry_moves_further_than_the_proof_allows():
 # --- what the analyser sees
 
 
-def test_no_bits_are_exact_sums():
+def test_no_bits_are_exact_sums(rng):
     sums = np.zeros(2)
     out = np.empty(2)
     for v in np.array([[0.3, -0.2], [0.1, 0.2]]):
-        shuffle.send(rng(), v, 1.0, 4, 0, sums)
-    shuffle.analyse(rng(), sums, 2, 1.0, 4, 0, out)
+        shuffle.send(rng, v, 1.0, 4, 0, sums)
+    shuffle.analyse(rng, sums, 2, 1.0, 4, 0, out)
     assert out == pytest.approx([0.4, 0.0])
     assert not sums.any()  # for the next batch
 
 
-def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
+def test_a_released_matrix_has_eigenvalues_of_half_the_ridge(rng):
     p, s = exact()
     # exact sums that noise might have made: rows (11), (21, 22)
     s.counts[:] = -3.0, 0.0, 3.0
-    shuffle.release_matrix(p, s, 0, rng())
+    shuffle.release_matrix(p, s, 0, rng)
     V = np.diag([0.5, 4.0])
     np.testing.assert_allclose(s.V[0], V, atol=1e-12)
     np.testing.assert_allclose(s.V_inv[0] @ V, np.eye(2), atol=1e-12)
@@ -287,8 +283,7 @@ def test_a_design_is_certified(seed):
     A = np.random.default_rng(seed).standard_normal((12, 4))
     A *= [3, 1, 1, 0.1]
     pi, largest, rank, _ = design(A, tolerance=1.05)
-    M_inv = np.linalg.inv(A.T @ (pi[:, None] * A))
-    squares = np.einsum("ki,ij,kj->k", A, M_inv, A)
+    squares = forms(A, A.T @ (pi[:, None] * A))
     assert squares.max() == pytest.approx(largest, rel=1e-5)
     assert largest <= 1.05 * rank + 1e-9
     assert pi @ squares == pytest.approx(4.0, rel=1e-6)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from streams import rounds
 
 from companion.streaming_sco.environments import (
     Functional,
@@ -37,8 +38,7 @@ def test_the_exact_excess_is_that_of_many_test_rows(p):
 
 
 def test_means_and_contexts_of_the_environment():
-    rng = np.random.default_rng(0)
-    X, R, mu = next(one_context(3, 6, 2).blocks(500, rng))
+    X, R, mu = rounds(one_context(3, 6, 2), 500, 0)
     assert (X[:, :1] == X).all()
     assert np.abs(X).max() == 1.0
     theta = [np.linalg.lstsq(X[:, 0], mu[:, k], rcond=None)[0] for k in range(3)]
@@ -49,7 +49,7 @@ def test_means_and_contexts_of_the_environment():
         2,
     ]
     assert (R - mu).std() == pytest.approx(0.05, rel=0.2)
-    _, R, mu = next(one_context(3, 6, 2, link="probit").blocks(500, rng))
+    _, R, mu = rounds(one_context(3, 6, 2, link="probit"), 500, 0)
     assert set(np.unique(R)) == {0.0, 1.0}
 
 

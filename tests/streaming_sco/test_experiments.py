@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from sco_streams import OPTIONS
-from streams import learn, run
+from streams import learn, rounds, run
 
 from companion import simulate
 from companion.baselines.noisy_sgd import noisy_sgd
@@ -157,8 +157,7 @@ def test_what_the_program_drew():
     runs = 20_000
     d = 5
     sigma = 50.0
-    keys = {"p": 1.5, "radius": 2.0}
-    made = ex.program_tree(d, 1, 1.0, 0.1, **keys).params
+    made = ex.program_tree(d, 1, 1.0, 0.1, p=1.5, radius=2.0).params
     assert made.exponent == pytest.approx(0.61, abs=0.005)
     rng = np.random.default_rng(1)
     seen = np.empty((runs, 1, d))
@@ -225,25 +224,20 @@ def test_estimates_and_drifts_are_those_of_the_definition(
 ):
     monkeypatch.setattr(ex, "SAMPLE", 4000)
     world = one_context(2, 3, 2)
-    keys = {
-        "t0": 20,
-        "gap": 40.0,
-        "label_bound": 1.2,
-        "radius": 2.0,
-    }
-    policy = sco_bandit(3, 2, 3000, epsilon=np.inf, **keys)
+    policy = sco_bandit(
+        3, 2, 3000, epsilon=np.inf, t0=20, gap=40.0, label_bound=1.2, radius=2.0
+    )
     seeds = repetitions(1, 2)
     seed = seeds[0]
     found = ex.estimates(world, policy, 3000, seeds, [50, 400])
     error, dropped = ex.drifts(world, policy, 3000, seeds, [50, 400])
-    X, R, mu = next(world.blocks(3000, stream(seed, "environment")))
+    X, R, mu = rounds(world, 3000, stream(seed, "environment"))
     true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
     _, s = run(policy, X[:400], R[:400], seed=stream(seed, policy.name))
     now = s.arms.theta
     met = s.arms.old
     assert found[0, 1] == pytest.approx((np.abs(now - true).sum(axis=1) ** 2).max())
-    blocks = world.blocks(4000, stream(seed, "fresh contexts"))
-    fresh = np.concatenate([X[:, 0] for X, *_ in blocks])
+    fresh = rounds(world, 4000, stream(seed, "fresh contexts"))[0][:, 0]
     before = (fresh @ met.T).argmax(axis=1)
     turned = fresh[before != (fresh @ now.T).argmax(axis=1)]
     assert 0 < len(turned) < len(fresh) / 2
@@ -262,13 +256,9 @@ def test_estimates_and_drifts_are_those_of_the_definition(
     [(False, [0, 30]), (True, [0, 0])],
 )
 def test_without_synthetic_updates_arms_tell_what_one_asked(synthetic, still):
-    keys = {
-        "epsilon": 1.0,
-        "gap": 10.0,
-        "clip": 1.0,
-        "synthetic": synthetic,
-    }
-    policy = sco_bandit(2, 2, 40, delta=1e-2, t0=2, **keys)
+    policy = sco_bandit(
+        2, 2, 40, delta=1e-2, t0=2, epsilon=1.0, gap=10.0, clip=1.0, synthetic=synthetic
+    )
     assert [ex.stands_still(policy, s, 30, 1) for s in (1.0, -1.0)] == still
 
 
@@ -334,8 +324,7 @@ def test_what_the_filter_removes_is_counted_round_by_round():
     seeds = repetitions(7, 1)
     policy = sco_bandit(4, 3, 400, epsilon=np.inf, t0=5, gap=0.5, radius=2.0)
     found = ex.removed(world, policy, 200, seeds)[0]
-    blocks = list(world.blocks(215, stream(seeds[0], "environment")))
-    X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    X, R, mu = rounds(world, 215, stream(seeds[0], "environment"))
     _, s = run(policy, X[:15], R[:15], seed=stream(seeds[0], policy.name))
     best = 0
     some = 0
@@ -351,13 +340,17 @@ def test_what_the_filter_removes_is_counted_round_by_round():
 def test_the_first_vertices_lose_what_theorem_3_11_promises_at_very_large_budgets():
     """The noise by hand, b_t = 8 r sqrt(log n log(1/delta))/(epsilon sqrt t) (L = 1, D =
     2 r)."""
-    keys = {
-        "loss": "inner product",
-        "calibration": "paper",
-        "selector": "argmin",
-    }
     n = 2000
-    made = vertex_fw(1, n, epsilon=800.0, delta=0.1, radius=3.0, **keys)
+    made = vertex_fw(
+        1,
+        n,
+        epsilon=800.0,
+        delta=0.1,
+        radius=3.0,
+        loss="inner product",
+        calibration="paper",
+        selector="argmin",
+    )
     found = ex.lost_by_first_vertices(made, 0.1)
     t = np.arange(1, n + 1)
     unit = np.sqrt(np.log(2000) * np.log(10))

@@ -4,7 +4,7 @@ learns."""
 import numpy as np
 import pytest
 from plain import plain
-from streams import run
+from streams import rounds, run
 
 from companion.accounting.privacy import (
     NO_PRIVACY,
@@ -29,14 +29,10 @@ def test_the_plain_version_of_the_chapter_is_the_kernel(
     epsilon,
 ):
     """The filter matters, and without noise the best arm is found."""
-    X, R, mu = next(one_context(3, 4, 2).blocks(1_000, np.random.default_rng(2)))
-    keys = {
-        "t0": 30,
-        "gap": 0.5,
-        "label_bound": 5.0,
-        "clip": 3.0,
-    }
-    policy = sco_bandit(4, 3, 1_000, epsilon=epsilon, **keys)
+    X, R, mu = rounds(one_context(3, 4, 2), 1_000, 2)
+    policy = sco_bandit(
+        4, 3, 1_000, epsilon=epsilon, t0=30, gap=0.5, label_bound=5.0, clip=3.0
+    )
     arms, _ = run(policy, X, R, seed=0)
     cell = plain("sco_bandit")
     sigma = cell["noise_scale"](1_000, epsilon, 1e-3, 3.0)
@@ -50,9 +46,8 @@ def test_the_plain_version_of_the_chapter_is_the_kernel(
         assert (arms == mu.argmax(axis=1))[500:].mean() > 0.8
 
 
-def test_the_plain_version_plays_the_four_rounds_by_hand():
+def test_the_plain_version_plays_the_four_rounds_by_hand(rng):
     X = np.array([[1, 0], [0, 1], [1, 0.4], [0.2, 1]])
-    rng = np.random.default_rng(0)
     arms = plain("sco_bandit")["algorithm_3"](X, 0.9 * X, 1, 2.0, 1.0, 9.0, 0.0, rng)
     assert arms.tolist() == [0, 1, 0, 1]
 
@@ -60,9 +55,9 @@ def test_the_plain_version_plays_the_four_rounds_by_hand():
 @every_learner
 def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(
     learner,
+    rng,
 ):
     policy = sco_bandit(4, 2, 50, epsilon=2.0, t0=0, learner=learner)
-    rng = np.random.default_rng(0)
     p = policy.params
     state = policy.init(p)
     for _ in range(20):
@@ -72,13 +67,12 @@ def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(
     assert (state.arms.theta[1] != 0.0).any()
 
 
-def test_every_arm_is_the_optimiser_of_its_own_records():
+def test_every_arm_is_the_optimiser_of_its_own_records(rng):
     """Arm 1's learner equals Algorithm 1 fed with its records, zeros where others were
     played."""
     T = 60
     d = 3
     policy = sco_bandit(d, 2, T, epsilon=np.inf, t0=5)
-    rng = np.random.default_rng(0)
     X = np.repeat(rng.uniform(-1, 1, (T, 1, d)), 2, axis=1)
     R = rng.uniform(-1, 1, (T, 2))
     arms, state = run(policy, X, R)

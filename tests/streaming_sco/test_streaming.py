@@ -53,10 +53,9 @@ def test_the_plain_version_of_the_chapter_is_the_kernel(p, epsilon, clip):
         assert np.linalg.norm(out[-1] - flat(3, p)) < 0.1
 
 
-def test_the_plain_version_makes_the_three_steps_by_hand():
+def test_the_plain_version_makes_the_three_steps_by_hand(rng):
     slow = plain("streaming_sco")["streaming_frank_wolfe"]
     labels = np.array([0.8, 0.4, 0.6])
-    rng = np.random.default_rng(0)
     steps = slow(np.ones((3, 1)), labels, 2, 1.0, np.inf, 0.0, rng)
     assert steps[:, 0] == pytest.approx([0.5, 0.0, 0.25])
 
@@ -119,8 +118,9 @@ def test_an_unclipped_leaf_moves_by_at_most_the_sensitivity(p, loss):
     """Vertex steps and records on vertices, at rounds 2 and 50."""
     rng = np.random.default_rng(1)
     c = sf.make_problem(3, 100, p, 2.0, loss, 1.2)
-    keys = {"p": p, "loss": loss, "clip": np.inf, **OPTIONS}
-    q = streaming_fw(3, 100, epsilon=np.inf, **keys).params
+    q = streaming_fw(
+        3, 100, epsilon=np.inf, p=p, loss=loss, clip=np.inf, **OPTIONS
+    ).params
     farthest = 0.0
     old = np.empty(3)
     v = np.empty(3)
@@ -225,14 +225,9 @@ def test_squared_shifts_of_every_leaf_are_covered_by_the_noise(kind, radius):
     other."""
     n = 11
     Y = 1.2
-    budget = {"epsilon": 1.0, "delta": 1e-2}
-    keys = {
-        "radius": radius,
-        "label_bound": Y,
-        "factorisation": kind,
-        **budget,
-    }
-    o = streaming_fw(2, n, **keys)
+    o = streaming_fw(
+        2, n, epsilon=1.0, delta=1e-2, radius=radius, label_bound=Y, factorisation=kind
+    )
     held = nodes_of_leaves(n)
     if kind == "sqrt":
         f = np.array([math.comb(2 * k, k) / 4**k for k in range(n)])
