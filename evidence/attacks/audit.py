@@ -26,7 +26,7 @@ noise that is drawn.
 Laws of the numbers that a kernel lets out:
     None        that of the draws which the kernel makes (normal, Laplace or binomial)
     "gaussian"  numbers with normal noise of any covariance, over all calls together
-    "laplace"   numbers with independent Laplace noise
+    "laplace"   numbers with independent Laplace noise, or sums of it, as in a tree
     "wishart"   matrices (..., d, d) with the difference of two Wishart_d(d+1, cI)
                 matrices
     "peeling"   a vector of which "peeled" shows the noisily largest entries, with noise;
@@ -37,12 +37,12 @@ Laws of the numbers that a kernel lets out:
                 every call
     "prefix"    prefix sums divided by (number of terms + 1), whose dyadic blocks have
                 such noise
-    "values"    one of a few values (randomised response, the exponential mechanism),
-                drawn afresh in every call
+    "values"    one of a few values (randomised response, the exponential mechanism,
+                report noisy max with any noise), drawn afresh in every call
     "sampled"   as "gaussian", each call about one record drawn at random
     "scores"    the vector x whose noisily smallest vertex <x, +-r e_j> is shown
                 ("vertex"), with independent noise "laplace", "coordinates" (one draw for
-                both signs) or "gumbel"
+                both signs) or "gumbel"; always with a second Release of law "vertex"
 """
 
 import functools

@@ -39,6 +39,7 @@ WORDS = {  # the verdict: exit code, meaning
     "CONTRACT BROKEN": (4, "it does not do what every policy does: mend that first"),
 }
 FIRST = {"broken": 0, "refuted": 1}  # outcomes whose lines come before all others
+DECLARED = "as its Release declares"  # in what refutes the law alone
 UNSEEN = """What the judge cannot see:
   what the declaration leaves out: which numbers are shown, which fields are private
   neighbours that were not tried; a bound below the promise proves nothing
@@ -157,10 +158,13 @@ def made(rows) -> Report:
         lines.append(f"{outcome.capitalize()}: {'; '.join(whats)}: {found}.")
     word = verdict(rows)
     exit_code, meaning = WORDS[word]
+    refuted = [row["found"] for row in rows if row["outcome"] == "refuted"]
+    if word == "REFUTED" and all(DECLARED in found for found in refuted):
+        meaning = "its noise has not the law that is declared"
     parts = [row for row in rows if row["part"] == "measured"]
     short = [row["what"] for row in parts if not enough(row)]
     if word == "BOUNDED ONLY" and len(short) < len(parts):
-        meaning = f"no attack refutes it, but {', '.join(short)} was not measured"
+        meaning = f"no attack refutes it, but {', '.join(short)}: not measured"
     return Report(
         word=word,
         exit_code=exit_code,

@@ -135,7 +135,9 @@ def measure(case, tries: int = 0) -> Measured:
         base = Recorder(case).play(filler(case))
         names = frozenset(part.law for call in base.calls for part in call.clean)
         if not names:
-            raise NotMeasured(f"nothing is let out in {case.rounds} rounds")
+            raise NotMeasured(
+                f"nothing is let out in {case.rounds} rounds: release sooner in example()"
+            )
         if names not in LAWS:
             known = [sorted(laws) for laws in LAWS]
             raise NotMeasured(f"laws must be one of {known}; got {sorted(names)}")
@@ -203,7 +205,8 @@ def without_law(case, why) -> Measured:
     raise NotMeasured(
         f"{why}; counting refutes nothing.  Release the sum with its noise before it is "
         "clamped, rounded or compared, and declare its law: "
-        f'Release({kernel.__name__}, argument, "laplace")'
+        f'Release({kernel.__name__}, "ARGUMENT", "gaussian") or "laplace"; where one of '
+        'a few values is shown, its law is "values"'
     )
 
 

@@ -364,7 +364,15 @@ def test_one_word_and_its_exit_code(rows, word, tmp_path):
 
 def test_the_last_line_names_the_part_that_was_not_measured():
     report = house.made([PROMISE, FINE, ATTACK, LONG])
-    assert report.lines[-1].endswith("but a long run was not measured.")
+    assert report.lines[-1].endswith("but a long run: not measured.")
+
+
+def test_a_wrong_law_alone_is_not_called_less_private():
+    row = FINE | {"outcome": "refuted", "found": "no law, as its Release declares"}
+    report = house.made([PROMISE, row])
+    assert report.lines[-1] == "REFUTED: its noise has not the law that is declared."
+    report = house.made([PROMISE, row, FINE | {"outcome": "refuted"}])
+    assert report.lines[-1] == "REFUTED: less private than promised."
 
 
 def test_an_error_is_shown_once_and_what_was_played_is_said():
