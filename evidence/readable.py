@@ -16,7 +16,12 @@ MACROS = (
     r"$\newcommand{\R}{\mathbb{R}}\newcommand{\E}{\mathbb{E}}\newcommand{\P}{\mathbb{P}}"
     r"\newcommand{\norm}[1]{\left\lVert #1\right\rVert}$"
 )
-WHOSE = "*The numbers in the text are those of the run that wrote this notebook.*"
+WHOSE = (
+    "*The numbers in the text are those of the run that wrote this notebook; the words "
+    "for verdicts are those of the papers' scale, and the table at the end has this "
+    "run's. Run again by `papermill --engine readable`, the text gets the new numbers; "
+    "without it, it keeps these.*"
+)
 FENCE = re.compile(r"^(:{3,}|`{3,})(?:\{([\w:-]+)\} ?(.*)|\w*)$")
 OPTION = re.compile(r"^:([\w-]+): ?(.*)$")
 LABEL = re.compile(r"^\(([\w-]+)\)=\n", re.MULTILINE)

@@ -92,8 +92,8 @@ def test_papers_count_whose_privacy_is_wrong_as_printed(verdict, kind, shown):
     book["arena"] = says(front_shuffle="11%", front_local="<76%", front_where="at 1")
     page = front.numbers(book)
     assert f"<b>{shown}</b>" in page
-    assert "<b>11%</b>" in page
-    assert "<b>&lt;76%</b>" in page
+    assert "<b>11%</b> <span>of random play's regret behind a shuffler, at 1" in page
+    assert "<b>&lt;76%</b> <span>if nobody is trusted, at 1" in page
 
 
 def test_what_no_chapter_says_is_refused():

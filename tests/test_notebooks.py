@@ -2,12 +2,16 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import nbformat
+import numpy as np
 import pytest
 from cell_names import names, needs
 from real_book import BOOK, ROOT
 
+from companion import stats
+from evidence.claims.page import listed
 from evidence.claims.published import REPORT, rooms, sentences
 from tools.chapters import HIDDEN, code, pages, read, scales, source, tags
 
@@ -70,6 +74,30 @@ def test_names_of_a_cell():
         "z in f(i)]"
     )
     assert names(cell) == ({"math", "i", "f"}, {"n", "b"})
+
+
+def test_the_crossing_of_lplr_is_where_its_regret_falls_below_that_of_ssp():
+    """Regret 1 at every horizon T, against T / 10^5."""
+    cells = [source(c) for c in read(ROOT / "book" / "lplr.ipynb").notebook["cells"]]
+    (cell,) = [code for code in cells if "stats.crossing" in code]
+    said = {}
+
+    def regrets(d, name, rounds):
+        regret = rounds / 1e5 if name == "SSP" else np.ones(len(rounds))
+        return np.tile(regret[:, None, None], (1, 1, 2))
+
+    given = {
+        "horizons": {1: np.array([1e4, 1e6, 1e8])},
+        "instances": 0,
+        "listed": listed,
+        "page": SimpleNamespace(say=said.update),
+        "regrets": regrets,
+        "seed": 1,
+        "stats": stats,
+        "T": 10**8,
+    }
+    exec(cell[cell.index("every = ") :], given)
+    assert said["crossings_both"].startswith("1.0e+05 [")
 
 
 def judged(path):

@@ -172,6 +172,10 @@ HEAD = "id,age,income,score,city\n"
             HEAD + "1,30,50,70,Rome\n\n2,30,50,70,Rome\n",
             r"line 3 \(row 1\) has 0 entries",
         ),
+        (
+            HEAD + '1,30,50,70,"Rome\nor Bari"\n2,30\n',
+            r"people.csv, line 4 \(row 1\) has 2 entries",
+        ),
         ("age,income,age\n1,2,3\n", "people.csv: the column 'age' stands more than once"),
         ("city,age,income,city\na,1,2,b\n", "the column 'city' stands more than once"),
         ("", "people.csv must begin with a line of names; it is empty"),

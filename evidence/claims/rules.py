@@ -18,6 +18,7 @@ parameters are refused in words.
 """
 
 import ast
+import difflib
 import math
 import re
 from typing import Any, NamedTuple
@@ -153,7 +154,7 @@ def check(parameter, value):
     """
     kind = parameter.kind
     hint = ""
-    if kind.many and isinstance(value, str):
+    if kind.many and not isinstance(value, list):
         hint = f' (papermill takes lists by -y "{parameter.name}: [...]")'
     try:
         if not kind.many:
@@ -219,7 +220,11 @@ def need_given(cells, values) -> None:
             check(parameter, values[parameter.name])
     for name in injected(cells):
         if name not in known:
-            raise ValueError(f"{name} is no parameter of this chapter; it has {known}")
+            close = difflib.get_close_matches(name, known, 1)
+            meant = f" (is {close[0]} meant?)" if close else ""
+            raise ValueError(
+                f"{name} is no parameter of this chapter{meant}; it has {known}"
+            )
     need(values, *needed)
 
 

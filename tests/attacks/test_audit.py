@@ -199,6 +199,9 @@ def test_each_of_the_two_ends_has_half_of_the_error():
     _, value = counted(told, 0.0, 1.0, apart, trials=40, seed=1, level=0.9)
     end = 0.05 ** (1 / 20)
     assert value == pytest.approx(2.0 * end - 1.0)
+    halves = np.ones(20), np.zeros(20)
+    lost = audit.bound_on_halves(halves, halves, 0.0, 0.9)
+    assert lost == pytest.approx(np.log(end / (1.0 - end)))
 
 
 def test_the_last_bits_of_a_score_tell_nothing():

@@ -1,6 +1,7 @@
 """The scoreboard counts every verdict once, theorems first, and keeps findings apart."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from real_book import ROOT
@@ -124,3 +125,7 @@ def test_the_verdicts_of_the_lock_follow_from_its_rows():
 
 def test_the_page_says_how_many_intervals_miss(board):
     assert "0 of the 4 records rest on intervals of 95 %" in repr(board.chance())
+    told = record(*[(4, 6)] * 40)["fliphat/c"]
+    rows = told.pop("rows")
+    board.claims = [SimpleNamespace(chapter="fliphat", id="c", evidence=rows, **told)]
+    assert "About 2 of these intervals miss" in repr(board.chance())

@@ -187,6 +187,7 @@ def test_a_base_learner_is_dropped_where_its_loss_meets_the_promise():
     p = combiner([base, base], 4, L=1.0, p=0.0).params
     for reward, active in ((-1.0, False), (-0.999, True)):
         s = init(p)
+        s.t[0] = 8  # rounds of the other one, which do not count
         record(p, s, 0, reward)
         assert s.active.tolist() == [active, True]
 
