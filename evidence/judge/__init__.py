@@ -25,7 +25,7 @@ pd = validate.need_module("pandas", "notebooks")
 
 __all__ = ["Report", "judge"]
 
-QUICK_LIMIT = 60.0  # seconds of CPU that one task of a short look may take
+QUICK_LIMIT = 90.0  # seconds of CPU that one task of a short look may take
 # quick: seconds on the clock after which no task begins, and the one that runs ends
 TOTAL = {True: 300.0, False: 1_800.0}
 WORDS = {  # the verdict: exit code, meaning
