@@ -102,9 +102,12 @@ def looked_at(ask, quick: bool, trials, seed: int):
                 rows.append({"part": "measured", "what": "its noise"} | plan)
                 break
             found = add("measured", plan.what, measuring.measured, plan, quick)
-            if found["found"].startswith("does not return"):
+            if found["found"].endswith("s of CPU"):
                 found["found"] += ": the measurement takes this time -> "
                 found["found"] += "leave out --quick" if quick else "make a round faster"
+            elif found["found"].endswith("on the clock"):
+                found["found"] += ": the machine is busy, or the policy sleeps -> "
+                found["found"] += "judge it again when the machine is idle"
             if quick and found["outcome"] == "refuted":
                 break
     return rows
