@@ -37,7 +37,8 @@ FOLDERS = (
 KINDS = {".cff", ".in", ".md", ".toml", ".txt", ".yml"}  # of files beside the folders
 NAMES = {"LICENSE", "Makefile"}
 LEFT = {"__pycache__", ".ipynb_checkpoints"}
-FRONT = ("ERRATA.md", "CHANGELOG.md", "CITATION.cff")  # pages include them
+# pages include them
+FRONT = ("ERRATA.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff")
 
 
 def configuration(root, note, base_url):
