@@ -27,7 +27,7 @@ PLACES = re.compile(
 )
 # chapter: counts of runs that the cell above does not draw
 COUNTED = {
-    "arena": ["n_reps"],  # `contest.play` draws them
+    "arena": ["n_reps", "counted"],  # `contest.play` draws them, and how many
     "fliphat_rows": ["runs"],  # counted in the samples that are drawn
     "lplr": ["some"],  # counted in the tasks
     "streaming_rows": ["fewer"],  # or twice n_reps, by the size
