@@ -118,6 +118,7 @@ RECIPES = {
     "sdp_linucb": _RIDGE._replace(
         given={"batch": lambda w, T, *_: round(math.sqrt(T))},
         short=5_000,
+        widest=50,  # it inverts once a batch
     ),
     "online_linucb": Recipe(
         "width",
