@@ -28,12 +28,14 @@ BLOCK = re.compile(
 
 def _parameters(app, what, name, obj, options, lines):
     """As napoleon reads it: words below the parameter's name, two empty lines after the
-    last; what is returned and raised are sentences."""
+    last; what is returned and raised are sentences.  A letter may follow a name in
+    backticks."""
 
     def below(match):
         return re.sub(r"^(\S.*?) : ", r"\1\n    ", match[0], flags=re.MULTILINE) + "\n"
 
     text = BLOCK.sub(below, "\n".join(lines))
+    text = re.sub(r"(`[\w.]+`)(?=\w)", r"\1\\ ", text)  # `Pair`s
     lines[:] = re.sub(r"^(Returns|Raises)\n-+\n", r"\1 ", text, flags=re.MULTILINE).split(
         "\n"
     )
