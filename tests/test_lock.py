@@ -144,6 +144,8 @@ def one_row(**fields):
         ("1", "1.002", True),
         ("-1", "-1.0005", False),
         ("-1", "-1.002", True),
+        ("1e-4", "2e-4", True),
+        ("1e4", "10005", False),
     ],
 )
 def test_an_exact_number_may_move_by_a_thousandth(number, measured, moved):

@@ -129,3 +129,7 @@ def test_the_page_says_how_many_intervals_miss(board):
     rows = told.pop("rows")
     board.claims = [SimpleNamespace(chapter="fliphat", id="c", evidence=rows, **told)]
     assert "About 2 of these intervals miss" in repr(board.chance())
+    both = record((7, 9.1), (7, 9.1))["fliphat/c"]
+    rows = both.pop("rows")
+    board.claims = [SimpleNamespace(chapter="fliphat", id="c", evidence=rows, **both)]
+    assert "1 verdicts hang on one interval" in repr(board.chance())  # by either row

@@ -5,6 +5,7 @@ import judged
 import numpy as np
 import pytest
 
+from companion.accounting.privacy import ADD_OR_REMOVE
 from companion.baselines.ldp_linucb import ldp_linucb
 from companion.core import Universe
 from evidence.attacks.audit import need_neighbours
@@ -92,3 +93,19 @@ def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(
     assert "(4 counted runs" in found["found"]
     moved = (one.a[0] != one.b[0]).any(axis=(1, 2)) | (one.a[1] != one.b[1]).any(axis=1)
     assert np.flatnonzero(moved).tolist() == [one.mechanism.user]
+
+
+def test_a_replaced_record_costs_two_steps_where_one_is_added_or_removed(monkeypatch):
+    """(2 epsilon, (1 + e^epsilon) delta), at epsilon = 1 and delta = 0.01."""
+    policy = ldp_linucb(2, 9, epsilon=1.0, delta=0.01)
+    promise = policy.guarantee._replace(neighbours=ADD_OR_REMOVE)
+    deltas = []
+    count = attack.audit.attacked
+    monkeypatch.setattr(
+        attack.audit,
+        "attacked",
+        lambda one, **how: deltas.append(how["delta"]) or count(one, **how),
+    )
+    found = attack.general(load(policy._replace(guarantee=promise)), True, 8, 1)
+    assert deltas == [pytest.approx(0.01 * (1.0 + np.e))]
+    assert "2 is promised for two steps" in found["found"]

@@ -214,6 +214,11 @@ def test_noise_of_another_law_than_the_declared_one_is_a_leak():
         laws.measure(declared(jdp_audits()[0], "laplace"))
 
 
+def test_a_declared_sum_that_is_clamped_is_no_leak_but_not_measured():
+    with pytest.raises(laws.NotMeasured, match="before it is clamped"):
+        laws.without_law(declared(clamped(1.0), "laplace"), laws.Unfit("no law fits"))
+
+
 def test_losses_of_the_parts_of_a_message_add_up():
     """Vector and matrix have half of the budget each; no pair of records attains both."""
     found = laws.measure(ssp.audit_instances()[0])
