@@ -95,17 +95,10 @@ def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(
     assert np.flatnonzero(moved).tolist() == [one.mechanism.user]
 
 
-def test_a_replaced_record_costs_two_steps_where_one_is_added_or_removed(monkeypatch):
-    """(2 epsilon, (1 + e^epsilon) delta), at epsilon = 1 and delta = 0.01."""
+def test_a_replaced_record_costs_two_steps_where_one_is_added_or_removed():
+    """(2 epsilon, (1 + e^epsilon) delta): 20 runs show at most 0.716 at 0.0372."""
     policy = ldp_linucb(2, 9, epsilon=1.0, delta=0.01)
     promise = policy.guarantee._replace(neighbours=ADD_OR_REMOVE)
-    deltas = []
-    count = attack.audit.attacked
-    monkeypatch.setattr(
-        attack.audit,
-        "attacked",
-        lambda one, **how: deltas.append(how["delta"]) or count(one, **how),
-    )
-    found = attack.general(load(policy._replace(guarantee=promise)), True, 8, 1)
-    assert deltas == [pytest.approx(0.01 * (1.0 + np.e))]
-    assert "2 is promised for two steps" in found["found"]
+    found = attack.general(load(policy._replace(guarantee=promise)), True, 40, 1)
+    assert "2 is promised for two steps (20 counted runs" in found["found"]
+    assert "show at most 0.716" in found["found"]

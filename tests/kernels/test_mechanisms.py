@@ -158,8 +158,7 @@ P = 0.25
 
 
 def test_shuffled_sum_aggregated_law_is_the_message_level_law():
-    """Means, variances, and a chi-square comparison of the two histograms, entry by
-    entry."""
+    """A chi-square comparison of the two histograms, entry by entry."""
     n = 10_000
     rng = np.random.default_rng(9)
     sums = np.empty(2)
@@ -179,15 +178,6 @@ def test_shuffled_sum_aggregated_law_is_the_message_level_law():
 
     slow = several(n, by_messages, 2)
     fast = several(n, aggregated, 2)
-    w = (V + 1.0) * G % 1
-    rounding = (w * (1 - w)).sum(axis=0)
-    noise = 3 * NOISE_BITS * P * (1 - P)
-    variance = (rounding + noise) / G**2
-    for z in (slow, fast):
-        bias = z.mean(axis=0) - V.sum(axis=0)
-        assert (np.abs(bias) < SIGMAS * np.sqrt(variance / n)).all()
-        share = z.var(axis=0) / variance
-        assert (np.abs(share - 1) < SIGMAS * np.sqrt(3 / n)).all()
     for i in range(2):
         both = np.round([slow[:, i], fast[:, i]], 9)
         values, place = np.unique(both, return_inverse=True)
