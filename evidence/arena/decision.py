@@ -79,7 +79,10 @@ class Answer(NamedTuple):
         whom = TRUSTED[self.model]
         if self.model == "shuffle":
             whom = f"{whom}, or a server that does its work"
-        return f"Use {self.factory}: {share}. Users need to trust {whom}. {others}"
+        return (
+            f"Use {self.factory}: {share} in the simulated world; in yours it may be "
+            f"several times as large. Users need to trust {whom}. {others}"
+        )
 
     @property
     def code(self) -> str:
@@ -148,7 +151,7 @@ def _map_of(policy, world):
     radius = 0.5**0.5 if offset else records.radius
     z = _scaled(radius * d ** (-1.0 / records.norm))
     short = _scaled(radius)
-    note = "" if z == short else f"  # {short} if always |z| <= 1"
+    note = "" if z == short else f"  # {short} if z never has a norm above 1"
     if offset:
         X = f"np.column_stack([{z}, np.full({K}, 0.5**0.5)])"
         return X, note, "rows", "offset_sphere"
