@@ -15,12 +15,12 @@ import wheel as wheels
 
 from companion.jit import CACHE
 from companion.policies import linucb
+from tools import site
 
 # copies of the package compile no kernel again
 os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
 ROOT = Path(__file__).resolve().parent.parent
-COPIED = ["_config.yml", "_toc.yml", "requirements.txt", "pyproject.toml", "ERRATA.md"]
-COPIED += ["CHANGELOG.md", "CITATION.cff"]
+COPIED = ["_config.yml", "_toc.yml", "requirements.txt", "pyproject.toml", *site.FRONT]
 
 
 def pytest_configure(config):

@@ -83,6 +83,7 @@ def opener(chromium, address):
         context = context or chromium.new_context(
             viewport={"width": width, "height": 900},
             color_scheme=scheme,
+            reduced_motion="reduce",  # colours are those after every transition
             permissions=["clipboard-read", "clipboard-write"],
         )
         context.set_default_timeout(90_000)  # for busy machines
