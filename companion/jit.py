@@ -28,7 +28,8 @@ from pathlib import Path
 import numba
 from numba.core import types
 from numba.core.cgutils import get_null_value, unpack_tuple
-from numba.extending import intrinsic, overload
+from numba.core.imputils import impl_ret_borrowed
+from numba.extending import lower_builtin, type_callable
 
 from companion._closure import Package
 from companion._stamps import AT_IMPORT
@@ -299,11 +300,6 @@ def counted(tree):
     return tree
 
 
-@overload(counted)
-def _counted(tree):
-    return lambda tree: tree
-
-
 def borrowed(tree):
     """The arrays of a nested tuple without Numba's count of references, which took most
     of the time of a short step.  For loops of this package alone: their caller holds the
@@ -313,31 +309,30 @@ def borrowed(tree):
     return tree
 
 
-@overload(borrowed)
-def _borrowed(tree):
-    return lambda tree: _without_counts(tree)
+@type_callable(counted)
+@type_callable(borrowed)
+def _same_type(context):
+    return lambda tree: tree
 
 
-@intrinsic
-def _without_counts(typing_context, tree):
-    def of(context, builder, kind, value):
-        if isinstance(kind, types.BaseTuple):
-            parts = zip(kind, unpack_tuple(builder, value), strict=True)
-            return context.make_tuple(
-                builder,
-                kind,
-                [of(context, builder, *p) for p in parts],
-            )
-        if not isinstance(kind, types.Array):
-            return value
-        array = context.make_array(kind)(context, builder, value)
-        # of which Numba counts nothing
-        array.meminfo = get_null_value(array.meminfo.type)
-        return array._getvalue()
+@lower_builtin(counted, types.Any)
+def _counted(context, builder, call, values):
+    return impl_ret_borrowed(context, builder, call.return_type, values[0])
 
-    return tree(tree), lambda context, builder, call, args: of(
-        context,
-        builder,
-        tree,
-        *args,
-    )
+
+@lower_builtin(borrowed, types.Any)
+def _borrowed(context, builder, call, values):
+    return _without_counts(context, builder, call.return_type, values[0])
+
+
+def _without_counts(context, builder, kind, value):
+    """The value with no address to count at, in every array."""
+    if isinstance(kind, types.BaseTuple):
+        kinds_and_parts = zip(kind, unpack_tuple(builder, value), strict=True)
+        parts = [_without_counts(context, builder, *pair) for pair in kinds_and_parts]
+        return context.make_tuple(builder, kind, parts)
+    if not isinstance(kind, types.Array):
+        return value
+    array = context.make_array(kind)(context, builder, value)
+    array.meminfo = get_null_value(array.meminfo.type)
+    return array._getvalue()
