@@ -23,8 +23,8 @@ WHOSE = (
     "without it, it keeps these.*"
 )
 FENCE = re.compile(
-    r"^(?P<code>```\w+\n[\s\S]*?^```$)"
-    r"|^[:`]{3,}(?:\{(?P<kind>[\w:-]+)\} ?(?P<title>.*)\n(?P<options>(?::[\w-]+:.*\n)*)|$)",
+    r"^(```\w+\n[\s\S]*?^```$)"
+    r"|^[:`]{3,}(?:\{([\w:-]+)\} ?(.*)\n((?::[\w-]+:.*\n)*)|$)",
     re.MULTILINE,
 )
 BOX_LABEL = re.compile(r"^:label: (.*)$", re.MULTILINE)

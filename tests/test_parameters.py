@@ -86,9 +86,9 @@ def test_a_cell_has_rules_that_its_defaults_obey():
         "T = 5  # rounds; integer in [1, 9]\n# a comment\n# needs: T >= 2\n#needs:T < 9"
     )
     assert parse_cell(cell)[1] == ["T >= 2", "T < 9"]
-    with pytest.raises(ValueError, match=r"line 5 .*the defaults break it"):
+    with pytest.raises(ValueError, match="parameters need T > 5; got T = 5"):
         parse_cell(cell + "\n# needs: T > 5")
-    with pytest.raises(ValueError, match=r"line 5 .*about d"):
+    with pytest.raises(ValueError, match="is about d"):
         parse_cell(cell + "\n# needs: T > d")
 
 
