@@ -101,9 +101,10 @@ def parse_cell(source):
 
 def _allowed(parameter, value) -> bool:
     """Whether a value may stand there, or in the list that stands there."""
-    if type(value) is not TYPES[parameter.base]:
-        return False
-    return parameter.base == "text" or parameter.low <= value <= parameter.high
+    fits = type(value) is TYPES[parameter.base]
+    if fits and parameter.base != "text":
+        fits = parameter.low <= value <= parameter.high  # NaN is in no range
+    return fits
 
 
 def check(parameter, value):
