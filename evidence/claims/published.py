@@ -21,7 +21,7 @@ def sentences(room: str):
 
     A claim of the paper has kind, says (the sentence), place, and perhaps changes,
     left_open, bound and errata (`Page.claim`); ours has finding (the sentence) in their
-    place (`Page.finding`). What the paper asserts beyond them is listed in `paper.toml`
+    place. What the paper asserts beyond them is listed in `paper.toml`
     (`paper`).
     """
     return tomllib.loads(_text(room, "claims.toml"))

@@ -11,7 +11,7 @@ from evidence.claims import markup
 class Shown:
     """HTML for a page, with a plain text for terminals."""
 
-    def __init__(self, page, text):
+    def __init__(self, page, text="See the page."):
         self._page = page
         self._text = text
 
