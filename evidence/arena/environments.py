@@ -17,7 +17,7 @@ from companion.private_glm.environments import world as glm_world
 from companion.stats import band
 from companion.streaming_sco.environments import one_context
 from companion.tabular import in_blocks
-from companion.validate import need_array, need_choice, need_float, need_indices, need_int
+from companion.validate import need_array, need_choice, need_indices, need_int
 
 SPARSE = (0.2, -0.2, 0.2, -0.2, 0.2)  # the coordinates that matter
 
@@ -118,11 +118,10 @@ def world_of(kind: str, d: int, K: int) -> World:
 
 
 class Classification(NamedTuple):
-    """Real people, each met once, in a new order in every repetition
-    (`classification`)."""
+    """Real people, each met once, in a new order in every repetition."""
 
     X: np.ndarray  # (n, K, d) contexts, a row per person
-    labels: np.ndarray  # (n,)
+    labels: np.ndarray  # (n,) in 0..K-1
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield T <= n people without replacement; ValueError beyond those that there
@@ -133,14 +132,6 @@ class Classification(NamedTuple):
             X = self.X[people]
             R = np.eye(X.shape[1])[self.labels[people]]
             yield X, R, R
-
-
-def classification(X: np.ndarray, labels) -> Classification:
-    """`Classification` from contexts X (n, K, d) and labels (n,) in 0..K-1."""
-    X = need_array("X", X, ("n", "K", "d"))
-    n, K, _ = X.shape
-    labels = need_indices("labels", labels, (n,), K)
-    return Classification(X, labels)
 
 
 class Fitted(NamedTuple):
@@ -201,13 +192,11 @@ def fitted_to(z: np.ndarray, labels) -> Fitted:
 
 
 def separated(m: int, K: int, rng: np.random.Generator) -> Fitted:
-    """`Fitted` with K equally frequent labels whose means are random, m >= 1 columns.
+    """`Fitted` with K >= 2 equally frequent labels of random means, and m >= 1 columns.
 
     Every column has standard deviation 0.2; the means of two labels are twice that apart,
     on average, in all columns together.
     """
-    m = need_int("m", m, 1)
-    K = need_int("K", K, 2)
     spread = 0.2
     size = spread * 2.0 / np.sqrt(2.0)
     directions = rng.standard_normal((K, m))
@@ -224,10 +213,8 @@ def needed(reward, rounds: np.ndarray, guess: float) -> float:
     (n_grid,): the first of them from which the lower end of the 95 % interval of the mean
     stays above the guess, over the last tenth of the rounds at least.
     """
-    reward = need_array("reward", reward, ("n", "m"))
-    rounds = need_array("rounds", rounds, reward.shape[1:])
     _, low, _ = band(reward)
-    behind = np.flatnonzero(low <= need_float("guess", guess))
+    behind = np.flatnonzero(low <= guess)
     start = behind[-1] + 1 if len(behind) else 0
     if start < len(rounds) and rounds[start] <= 0.9 * rounds[-1]:
         return float(rounds[start])

@@ -69,7 +69,6 @@ def panels(result, epsilons, shared, title: str):
             play,
             ax=ax,
             title=f"{title}, ε = {epsilon:g}",
-            styles=plots.looks(shown),
         )
         ax.set_xlabel("")
     ax.set_xlabel("round")

@@ -11,8 +11,8 @@ from companion.simulate import simulate
 from companion.stats import band, exponent
 from evidence.claims import plots
 
+MARKED = 20
 OVER_ROUNDS = dict(
-    marker=False,
     xlabel="round",
     ylabel="cumulative regret",
     ylim=(0, None),
@@ -25,8 +25,6 @@ def against(
     *,
     points=(),
     ticked=False,
-    styles=(),
-    marker=True,
     ax=None,
     height=2.7,
     **axes,
@@ -36,17 +34,19 @@ def against(
     The mean of samples (n_reps, len(x)) with its 95 % confidence band.  (Seaborn's own
     lines would average logarithms on logarithmic axes.)  points: label -> rows (x, mean,
     standard error) of published values: hollow circles over its curve, with 95 %
-    intervals; styles: label -> name of a policy, number of a style, or what `plots.look`
-    gives (others: their number); ticked: the values of x are the ticks; axes: as for
-    `Axes.set`, and log: which of "xy" are logarithmic.
+    intervals; ticked: the values of x are the ticks; axes: as for `Axes.set`, and log:
+    which of "xy" are logarithmic.  Labels that begin with the name of a policy have its
+    look (`plots.looks`); up to MARKED values of x have a marker.
     """
     if ax is None:
         _, (ax,) = plots.panels(1, height=height)
-    for i, (label, y) in enumerate(samples.items()):
-        style = dict(styles).get(label, i)
-        own = style if isinstance(style, dict) else plots.look(style)
+    looks = plots.looks(samples)
+    for label, y in samples.items():
+        own = looks[label]
         mean, low, high = band(y)
-        ax.plot(x, mean, label=label, **own | ({} if marker else {"marker": ""}))
+        (line,) = ax.plot(x, mean, label=label, **own)
+        if len(x) > MARKED:
+            line.set_marker("")
         ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
         if label in points:
             at, printed, error = np.transpose(points[label])
@@ -116,7 +116,6 @@ def figure(result, title: str, **words) -> None:
     picture(
         result.rounds,
         samples,
-        styles=plots.looks(samples),
         title=title,
         xlim=(0, result.rounds[-1]),
         **OVER_ROUNDS,
