@@ -10,7 +10,6 @@ judge (`contest`).
 import json
 import re
 import sys
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -235,7 +234,7 @@ def choose(
     return one
 
 
-def explorer(settings, first=None, words=MappingProxyType({})) -> Shown:
+def explorer(settings, first, words) -> Shown:
     """The answers for all settings and every kind of trust, each behind a line with the
     regrets of all policies that may be used; with scripts, menus choose one
     (`book/_static/explorer.js`).
@@ -254,7 +253,7 @@ def explorer(settings, first=None, words=MappingProxyType({})) -> Shown:
                 "Rounds T": f"{setting.T:,}",
             }
             line = "; ".join(f"{k}: {v}" for k, v in choice.items())
-            told = f"<p>{words.get(setting.world, '')}</p>{_choice(setting, trust)}"
+            told = f"<p>{words[setting.world]}</p>{_choice(setting, trust)}"
             opened = setting is first and trust == "joint"
             told = markup.folded(line, told)
             parts.append((json.dumps(choice, ensure_ascii=False), told, opened))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.environments import block_lengths, recorded_rows, sphere
+from companion.environments import block_lengths, replay, sphere
 from companion.fliphat.environments import autoregressive, pad
 from companion.private_glm.environments import world as glm_world
 from companion.stats import band
@@ -127,11 +127,8 @@ class Classification(NamedTuple):
         """Yield T <= n people without replacement; ValueError beyond those that there
         are."""
         order = rng.permutation(len(self.labels))
-        for rows in recorded_rows(T, self.X):
-            people = order[rows]
-            X = self.X[people]
-            R = np.eye(X.shape[1])[self.labels[people]]
-            yield X, R, R
+        R = np.eye(self.X.shape[1])[self.labels[order]]
+        yield from replay(self.X[order], R).blocks(T, rng)
 
 
 class Fitted(NamedTuple):

@@ -11,15 +11,6 @@ def at(name: str, epsilon: float) -> str:
     return f"{name} | {epsilon:g}"
 
 
-def lineup(make, epsilons, shared=()):
-    """The policies `shared`, then those of make(epsilon) for every budget, renamed after
-    it."""
-    policies = list(shared)
-    for epsilon in epsilons:
-        policies += [p.renamed(at(p.name, epsilon)) for p in make(epsilon)]
-    return policies
-
-
 def table(cells, epsilons):
     """{name or "name | budget": text} as a table: a row per name, a column per budget."""
     every = [f"{e:g}" for e in epsilons]

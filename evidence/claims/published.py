@@ -38,14 +38,6 @@ def paper(room: str):
     return tomllib.loads(_text(room, "paper.toml"))
 
 
-def rooms() -> list[str]:
-    """The names of the rooms that judge sentences of their paper."""
-    folders = files("companion").iterdir()
-    return sorted(
-        f.name for f in folders if f.is_dir() and f.joinpath("claims.toml").is_file()
-    )
-
-
 def _text(room, name):
     """A file of a room; REPORT is the room of the pages that belong to no paper."""
     folder = files("evidence.claims" if room == REPORT else f"companion.{room}")
