@@ -74,35 +74,19 @@ def panels(n: int, *, height: float = 2.5, **options):
     return fig, axes.ravel()
 
 
-def look(which) -> dict[str, str]:
-    """{color, linestyle, marker} of a policy, by its name, or of style number `which` >=
-    0.
-
-    A name that begins with one of `POLICIES` has its look.  Raises ValueError for any
-    other.
-    """
-    number = which
-    if isinstance(which, str):
-        number = _number(which)
-    if number is None:
-        raise ValueError(
-            f"which must begin with one of {', '.join(POLICIES)}; got {which!r}"
-        )
-    colour = number % len(COLOURS)
-    dash = (number + number // len(COLOURS)) % len(DASHES)
-    return {"color": COLOURS[colour], "linestyle": DASHES[dash], "marker": MARKERS[dash]}
-
-
-def _number(name):
-    known = [policy for policy in POLICIES if name.startswith(policy)]
-    return POLICIES.get(max(known, key=len, default=None))
+def look(name: str) -> dict[str, str]:
+    """{color, linestyle, marker} of a policy, by its name."""
+    return looks([name])[name]
 
 
 def looks(names) -> dict[str, dict[str, str]]:
-    """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free
-    colour, and a second variant of a policy another dash.
+    """Name -> look of policies in one panel: names that begin with one of `POLICIES` have
+    its colour, others get a free one, and a second variant of a policy another dash.
     """
-    known = {name: _number(name) for name in names}
+    known = {}
+    for name in names:
+        policies = [policy for policy in POLICIES if name.startswith(policy)]
+        known[name] = POLICIES.get(max(policies, key=len, default=None))
     colours = {n % len(COLOURS) for n in known.values() if n is not None}
     spare = cycle([i for i in range(len(COLOURS)) if i not in colours] or [0])
     found = {}
@@ -113,7 +97,16 @@ def looks(names) -> dict[str, dict[str, str]]:
         while number in found.values():
             number += len(COLOURS)  # the same colour with another dash
         found[name] = number
-    return {name: look(found[name]) for name in known}
+    styles = {}
+    for name in known:
+        variant, colour = divmod(found[name], len(COLOURS))
+        dash = (found[name] + variant) % len(DASHES)
+        styles[name] = {
+            "color": COLOURS[colour],
+            "linestyle": DASHES[dash],
+            "marker": MARKERS[dash],
+        }
+    return styles
 
 
 def ticks(axis, values) -> None:

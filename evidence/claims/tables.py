@@ -88,8 +88,8 @@ def beside(rows):
         ours = mean_interval(samples)
         own = np.std(samples, ddof=1) / np.sqrt(len(samples))
         z = (ours.value - mean) / np.hypot(se, own)
-        table.append([setting, mean, se, ours.value, ours.low, ours.high, z])
-    columns = ["setting", "paper", "paper's s.e.", "ours", "95 % from", "to", "z"]
+        table.append([setting, mean, se, ours, z])
+    columns = ["setting", "paper", "paper's s.e.", "ours (95 %)", "z"]
     return pd.DataFrame(table, columns=columns)
 
 
@@ -122,7 +122,7 @@ def share(groups) -> Interval:
         means.append(samples.mean())
         errors.append(np.hypot(own, np.mean([se / mean for _, mean, se, _ in rows])))
     value = float(np.mean(means))
-    half = float(-ndtri(0.025) * np.sqrt(np.sum(np.square(errors))) / len(errors))
+    half = float(-ndtri(0.025) * np.linalg.norm(errors) / len(errors))
     return Interval(value, value - half, value + half)
 
 
