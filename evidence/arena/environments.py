@@ -10,6 +10,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from companion.environments import block_lengths, replay, sphere
 from companion.fliphat.environments import autoregressive, pad
@@ -177,15 +178,14 @@ def fitted_to(z: np.ndarray, labels) -> Fitted:
         raise ValueError(
             f"labels must have two people each at least; got counts {counts}"
         )
-    floor = 1e-6 * np.eye(z.shape[1])
-    means = []
-    covariances = []
-    for k in range(K):
-        people = z[labels == k]
-        means.append(people.mean(axis=0))
-        covariances.append(np.cov(people.T) + floor)
-    factors = np.linalg.cholesky(covariances)
-    return Fitted(shares=counts / len(z), means=np.array(means), factors=factors)
+    m = z.shape[1]
+    people = pd.DataFrame(z).groupby(labels)
+    covariances = people.cov().to_numpy().reshape(K, m, m) + 1e-6 * np.eye(m)
+    return Fitted(
+        shares=counts / len(z),
+        means=people.mean().to_numpy(),
+        factors=np.linalg.cholesky(covariances),
+    )
 
 
 def separated(m: int, K: int, rng: np.random.Generator) -> Fitted:

@@ -11,12 +11,7 @@ from companion.simulate import simulate
 from companion.stats import band, exponent
 from evidence.claims import plots
 
-MARKED = 20
-OVER_ROUNDS = dict(
-    xlabel="round",
-    ylabel="cumulative regret",
-    ylim=(0, None),
-)
+MARKED = 20  # points of a curve that have a marker, at most
 
 
 def against(
@@ -26,7 +21,6 @@ def against(
     points=(),
     ticked=False,
     ax=None,
-    height=2.7,
     **axes,
 ):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
@@ -39,7 +33,7 @@ def against(
     look (`plots.looks`); up to MARKED values of x have a marker.
     """
     if ax is None:
-        _, (ax,) = plots.panels(1, height=height)
+        _, (ax,) = plots.panels(1, height=2.7)
     looks = plots.looks(samples)
     for label, y in samples.items():
         own = looks[label]
@@ -118,7 +112,9 @@ def figure(result, title: str, **words) -> None:
         samples,
         title=title,
         xlim=(0, result.rounds[-1]),
-        **OVER_ROUNDS,
+        ylim=(0, None),
+        xlabel="round",
+        ylabel="cumulative regret",
         **words,
     )
 
@@ -132,17 +128,25 @@ def finals(points, seeds) -> dict[str, np.ndarray]:
     return {n: np.stack([r.of(n)[:, -1] for r in runs], axis=1) for n in runs[0].names}
 
 
-def over_rounds(rounds, samples, play, *, ax, title: str, **how) -> None:
+def over_rounds(rounds, samples, play, ax, title: str) -> None:
     """Draw a curve of cumulative regret for every label, and random play.
 
     play (len(rounds),) is a grey line, which leaves the picture 30 % above the highest
-    end of a curve; the title says where it ends.  how: as for `against`.
+    end of a curve; the title says where it ends.
     """
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
     title = f"{title}; dashed: random, {play[-1]:,.0f} at T"
-    against(rounds, samples, ax=ax, title=title, **OVER_ROUNDS, **how)
     highest = max(y[:, -1].mean() for y in samples.values())
-    ax.set(xlim=(0, rounds[-1]), ylim=(0, 1.3 * highest))
+    against(
+        rounds,
+        samples,
+        ax=ax,
+        title=title,
+        xlim=(0, rounds[-1]),
+        ylim=(0, 1.3 * highest),
+        xlabel="round",
+        ylabel="cumulative regret",
+    )
 
 
 def ends(samples) -> str:
