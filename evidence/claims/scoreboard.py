@@ -10,6 +10,7 @@ judges it (`why`).
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 
@@ -41,8 +42,8 @@ class Scoreboard:
     def __init__(self, records=""):
         self.claims = []
         if records:
-            claims = pd.DataFrame(json.loads(Path(records).read_text("utf8")))
-            self.claims = list(claims.itertuples(index=False, name="Record"))
+            for record in json.loads(Path(records).read_text("utf8")):
+                self.claims.append(SimpleNamespace(**record))
 
     def summary(self) -> Shown:
         """Verdicts counted, a bar for every paper; findings of ours apart."""
@@ -72,11 +73,7 @@ class Scoreboard:
     def chance(self) -> Shown:
         """How many intervals miss by chance, and the verdicts that hang on one of
         them."""
-        tested = {}
-        for c in self.claims:
-            if c.verdict != UNTESTED:
-                told = {"verdict": c.verdict, "bound": c.bound, "rows": c.evidence}
-                tested[f"{c.chapter}/{c.id}"] = told
+        tested = [claim for claim in self.claims if claim.verdict != UNTESTED]
         found = intervals(tested)
         hanging = found[found["if it is moved"] != ""]
         text = (
@@ -124,9 +121,8 @@ class Scoreboard:
         return Shown(page)
 
 
-def intervals(records) -> pd.DataFrame:
-    """[INTERVALS] of every row that rests on a 95 % interval, of records as
-    `book/results.lock` has them: name -> {verdict, bound, rows}.
+def intervals(claims) -> pd.DataFrame:
+    """[INTERVALS] of every row of these claims that rests on a 95 % interval.
 
     An interval counts if both its ends are finite; the bounds of audits have other levels
     and do not.  One in twenty misses its number on average.  The rows of a record may
@@ -136,22 +132,21 @@ def intervals(records) -> pd.DataFrame:
     lower, or higher.
     """
     found = []
-    for name, record in records.items():
-        bound = record["bound"]
-        outcomes = [row["outcome"] for row in record["rows"]]
-        for i, row in enumerate(record["rows"]):
+    for claim in claims:
+        outcomes = [row["outcome"] for row in claim.evidence]
+        for i, row in enumerate(claim.evidence):
             ends = row["interval"]
             if not ends or None in ends or row["rule"].startswith(AUDITED):
                 continue
             turning = []
             for moved in moved_outcomes(row):
                 others = [*outcomes[:i], moved, *outcomes[i + 1 :]]
-                if grade(others, bound) != grade(outcomes, bound):
+                if grade(others, claim.bound) != grade(outcomes, claim.bound):
                     turning.append(moved)
             # what a proof, exact arithmetic or an audit has refuted hangs on no interval
-            if record["verdict"] == "wrong as printed":
+            if claim.verdict == "wrong as printed":
                 turning = []
-            told = [name, record["verdict"], row["setting"] or "all"]
+            told = [f"{claim.chapter}/{claim.id}", claim.verdict, row["setting"] or "all"]
             told += ["{:.3g} to {:.3g}".format(*ends), row["rule"], outcomes[i]]
             found.append([*told, " or ".join(turning)])
     return pd.DataFrame(found, columns=INTERVALS)

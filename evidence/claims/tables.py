@@ -34,7 +34,7 @@ def numbers(
     """A table as the book shows it.
 
     data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any
-    other becomes the first columns.  head: the columns' names, a list or "one | two", of
+    other becomes the first column.  head: the columns' names, a list or "one | two", of
     rows that are no dicts; precision: significant digits of floats; formats: column ->
     format string, or a function from a number to its text, as `at_least` for a lower
     bound; fold: a line behind which the table is folded away.
@@ -44,10 +44,8 @@ def numbers(
         data = pd.DataFrame(list(data), columns=columns)
     frame = pd.DataFrame(data)
     if not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.rename_axis([n or "" for n in frame.index.names]).reset_index()
-    frame.columns = [
-        " ".join(c) if isinstance(c, tuple) else str(c) for c in frame.columns
-    ]
+        frame = frame.rename_axis(frame.index.name or "").reset_index()
+    frame.columns = frame.columns.astype(str)
 
     formats = formats or {}
     shown = []
