@@ -74,14 +74,18 @@ def prefix_tree(T: int, t: int, record: int):
     for level in range(levels):
         size = 2**level
         for start in range(0, T, size):
-            place = (start + 0.12, level + 0.1, size - 0.24, 0.62)
             # a bit of t is a node, and the larger bits are the leaves before it
-            if t & size and start == t - t % (2 * size):
-                _box(ax, *place, facecolor=RECORD, edgecolor="none", alpha=0.35)
-            edge = QUIET
-            if start < record <= start + size:
-                edge = NOISE
-            _box(ax, *place, fill=False, edgecolor=edge, linewidth=1.5)
+            filled = t & size and start == t - t % (2 * size)
+            _box(
+                ax,
+                start + 0.12,
+                level + 0.1,
+                size - 0.24,
+                0.62,
+                facecolor=(RECORD, 0.35 if filled else 0.0),
+                edgecolor=NOISE if start < record <= start + size else QUIET,
+                linewidth=1.5,
+            )
             words = f"{start + 1}"
             if size > 1:
                 words = f"{start + 1}-{start + size}"

@@ -19,7 +19,7 @@ import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
 from matplotlib.gridspec import GridSpec
-from matplotlib.ticker import AutoLocator, LogLocator
+from matplotlib.ticker import AutoLocator, LogLocator, MaxNLocator
 
 from evidence.claims import markup
 
@@ -120,8 +120,10 @@ def ticks(axis, values) -> None:
 def _round_ticks(axis) -> None:
     """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten on a long one."""
     low, high = axis.get_view_interval()
-    factors = (1, 2, 5) if high < 50 * low else (1,)
-    axis.set_major_locator(LogLocator(subs=factors, numticks=6))
+    locator = LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=6)
+    if high < 2 * low:
+        locator = MaxNLocator(4)
+    axis.set_major_locator(locator)
     axis.set_major_formatter(lambda value, _: markup.powers(f"{value:,g}"))
     axis.set_ticks([], minor=True)
 

@@ -85,7 +85,7 @@ class Scoreboard:
         table = numbers(
             hanging.reset_index(drop=True), fold="The verdicts that hang on one interval"
         )
-        return Shown(f"<p>{text}</p>{table._repr_html_()}", f"{text}\n{table!r}")
+        return Shown(f"<p>{text}</p>{table._repr_html_()}")
 
     def every_sentence(self) -> Shown:
         """All sentences of the papers with their verdicts, or why they have none."""

@@ -114,8 +114,8 @@ def test_the_verdicts_of_the_lock_follow_from_its_rows():
 
 
 def test_the_page_says_how_many_intervals_miss(board):
-    assert "0 of the 4 records rest on intervals of 95 %" in repr(board.chance())
+    assert "0 of the 4 records rest on intervals of 95 %" in board.chance()._repr_html_()
     board.claims = [record(*[(4, 6)] * 40)]
-    assert "About 2 of these intervals miss" in repr(board.chance())
+    assert "About 2 of these intervals miss" in board.chance()._repr_html_()
     board.claims = [record((7, 9.1), (7, 9.1))]
-    assert "1 verdicts hang on one interval" in repr(board.chance())  # by either row
+    assert "1 verdicts hang on one interval" in board.chance()._repr_html_()  # by either row
