@@ -109,7 +109,7 @@ class Scoreboard:
 
         The filters above the claims are seen by nobody without scripts.
         """
-        page = "" if finding else "<div data-filters></div>"
+        page = ""
         for name, records in self._by_paper(finding).items():
             main = [r for r in records if not r.chapter.endswith(EVIDENCE)]
             further = [r for r in records if r.chapter.endswith(EVIDENCE)]
@@ -118,7 +118,8 @@ class Scoreboard:
             if further:
                 summary = f"{name}: {len(further)} further sentences"
                 page += markup.folded(summary, markup.listed(name, further, link=True))
-        return Shown(page)
+        filters = "" if finding else "<div data-filters></div>"
+        return Shown(f"{filters}{page}")
 
 
 def intervals(claims) -> pd.DataFrame:

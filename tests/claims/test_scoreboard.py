@@ -29,6 +29,7 @@ def board(tmp_path):
 
 def test_claims_link_to_their_places_and_main_results_come_first(board):
     page = board.sentences(finding=False)._repr_html_()
+    assert page.startswith("<div data-filters></div>")
     order = [
         f'href="fliphat.html#claim-a-{kind}"' for kind in ("theorem", "figure", "text")
     ]
