@@ -118,5 +118,5 @@ def test_the_page_says_how_many_intervals_miss(board):
     assert "0 of the 4 records rest on intervals of 95 %" in board.chance()._repr_html_()
     board.claims = [record(*[(4, 6)] * 40)]
     assert "About 2 of these intervals miss" in board.chance()._repr_html_()
-    board.claims = [record((7, 9.1), (7, 9.1))]
-    assert "1 verdicts hang on one interval" in board.chance()._repr_html_()  # by either row
+    board.claims = [record((7, 9.1), (7, 9.1))]  # it hangs on either row
+    assert "1 verdicts hang on one interval" in board.chance()._repr_html_()
