@@ -5,21 +5,16 @@ import shutil
 import sys
 from pathlib import Path
 
-from jupyter_client.kernelspec import get_kernel_spec
+from jupyter_client import KernelManager
 from papermill.engines import NBClientEngine
 
 from evidence.readable import make_readable
-
-# commands in whose place Jupyter starts the Python that runs it
-OWN = ("python", f"python{sys.version_info[0]}", "python{}.{}".format(*sys.version_info))
 
 
 def need_own_kernel(name: str) -> None:
     """Raise ValueError, naming both, if this kernel is the Python of another
     environment: it would run other code than the one that is installed here."""
-    command = get_kernel_spec(name).argv[0]
-    if command in OWN:
-        return
+    command = KernelManager(kernel_name=name).format_kernel_cmd()[0]
     path = Path(shutil.which(command) or command)
     if path.parent.resolve() != Path(sys.executable).parent.resolve():
         raise ValueError(

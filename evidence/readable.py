@@ -22,8 +22,14 @@ WHOSE = (
     "run's. Run again by `papermill --engine readable`, the text gets the new numbers; "
     "without it, it keeps these.*"
 )
-FENCE = re.compile(r"^(:{3,}|`{3,})(?:\{([\w:-]+)\} ?(.*)|\w*)$")
-OPTION = re.compile(r"^:([\w-]+): ?(.*)$")
+FENCE = re.compile(
+    r"^(```\w+\n[\s\S]*?^```$)"
+    r"|^[:`]{3,}(?:\{([\w:-]+)\} ?(.*)\n((?::[\w-]+:.*\n)*)|$)",
+    re.MULTILINE,
+)
+BOX_LABEL = re.compile(r"^:label: (.*)$", re.MULTILINE)
+LABEL = re.compile(r"^:label: (.*)$", re.MULTILINE)
+END = re.compile(r"^:{3,}$", re.MULTILINE)
 LABEL = re.compile(r"^\(([\w-]+)\)=\n", re.MULTILINE)
 EQUATION = re.compile(r"^\$\$ *\(([\w-]+)\)$", re.MULTILINE)
 ROLE = re.compile(r"\{([\w:]+)\}`([^`]+)`")
@@ -60,12 +66,6 @@ def said(notebook) -> dict:
     return found
 
 
-def heading(kind: str, title: str) -> str:
-    """The words at the head of a box: its title, or what it is."""
-    words = title or kind.split(":")[-1].removesuffix("-start")
-    return words[:1].upper() + words[1:]
-
-
 def readable(text: str, values, labels) -> str:
     """A Markdown text without boxes, its marks as words.
 
@@ -89,33 +89,24 @@ def readable(text: str, values, labels) -> str:
 
 
 def boxes(text: str, labels: dict) -> str:
-    """A text whose boxes are titled paragraphs; blocks of code stay as they are.
+    """A text whose boxes are paragraphs with a title; blocks of code stay as they are.
 
     labels: {label: title}, to which those of the boxes are added.
     """
-    lines = []
-    open_fences = []  # (fence, whether it is a box)
-    title = ""  # of the box whose options follow
-    for line in text.split("\n"):
-        fence = FENCE.match(line)
-        option = OPTION.match(line)
-        in_code = bool(open_fences) and not open_fences[-1][1]
-        if open_fences and line == open_fences[-1][0]:
-            box = open_fences.pop()[1]
-            lines.append("" if box else line)
-        elif fence and not in_code:
-            open_fences.append((fence[1], fence[2] is not None))
-            title = heading(fence[2], fence[3]) if fence[2] else ""
-            ends = fence[2] and fence[2].endswith("-end")
-            head = f"**{title}.**\n" if title else line
-            lines.append("" if ends else head)
-        elif title and option:
-            if option[1] == "label":
-                labels[option[2]] = title
-        else:
-            title = ""
-            lines.append(line)
-    return "\n".join(lines)
+
+    def titled(fence):
+        code, kind, title, options = fence.groups()
+        if code:
+            return code
+        if not kind or kind.endswith("-end"):
+            return ""
+        words = title or kind.split(":")[-1].removesuffix("-start")
+        words = words[:1].upper() + words[1:]
+        for label in BOX_LABEL.findall(options):
+            labels[label] = words
+        return f"**{words}.**\n\n"
+
+    return FENCE.sub(titled, text)
 
 
 def citation(keys: str, in_text: bool) -> str:

@@ -47,24 +47,25 @@ HTML = re.compile(r"<(?:img|source|a)\b[^>]*>|<[^>]+>")
 def corners(parameter):
     """The values that a parameter is drawn from: ends of its range, lists of them in all
     orders."""
-    kind = parameter.kind
     name = parameter.name
-    if kind.base == "boolean":
+    low = parameter.low
+    high = parameter.high
+    if parameter.base == "boolean":
         return [False, True]
-    if kind.base == "text":
+    if parameter.base == "text":
         return [parameter.default]
-    step = 1 if kind.base == "integer" else min(1e-3, 1e-6 * (kind.high - kind.low))
-    low = kind.low if kind.closed[0] else kind.low + step
-    high = kind.high if kind.closed[1] else kind.high - step
-    if kind.base == "integer":
+    step = 1 if parameter.base == "integer" else min(1e-3, 1e-6 * (high - low))
+    low += step * ("(" in parameter.kind)
+    high -= step * (")" in parameter.kind)
+    if parameter.base == "integer":
         low, high = int(low), int(min(high, max(LARGE.get(name, 0), low + 1)))
     else:
         high = min(high, 1e3)
-    if not kind.many:
+    if not parameter.many:
         return [
             low,
             high,
-            *(v for v in BETWEEN.get(name, ()) if kind.low <= v <= kind.high),
+            *(v for v in BETWEEN.get(name, ()) if parameter.low <= v <= parameter.high),
         ]
     middle = type(low)(math.sqrt(low * high))
     return [[low], [high, low], [middle, middle], [high, middle, low]]

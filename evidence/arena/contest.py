@@ -144,9 +144,11 @@ def play(
     n_reps: int,
     tune_reps: int,
     seed: int,
+    models=MODELS,
 ) -> dict[float, Setting]:
-    """{epsilon: Setting}: every policy of the package that can, in one world, at every
-    budget.  Without `tune_reps`, 0, all keep their default constants."""
+    """{epsilon: Setting}: random play and every policy of the package that can and whose
+    trust model is one of `models`, in one world, at every budget.  Without `tune_reps`,
+    0, all keep their default constants."""
     settings = {}
     runs = {}
     for e in epsilons:
@@ -154,7 +156,10 @@ def play(
         own = {}
         for call in calls:
             label = name = call.factory
-            if call.policy().guarantee.model != "none":
+            model = call.policy().guarantee.model
+            if model not in models and name != "random":
+                continue
+            if model != "none":
                 label = f"{name} | {e:g}"
             if label not in runs:
                 runs[label] = tuned(name, world, T, e, n_reps, tune_reps, seed, label)

@@ -10,7 +10,6 @@ judge (`contest`).
 import json
 import re
 import sys
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from companion.core import Universe
 from companion.stats import Interval
 from companion.validate import need_choice, need_float, need_int
 from evidence.arena import contest, recipes
-from evidence.arena.contest import MODELS, Setting
+from evidence.arena.contest import MODELS
 from evidence.arena.environments import world_of
 from evidence.claims import markup
 from evidence.claims.tables import Shown, numbers
@@ -215,8 +214,8 @@ def choose(
     1/T; epsilon in [0.01, 100]; world: a key of `environments.KINDS`, "dense" (d >= 2),
     "sparse" (d >= 5), "clicks" or "one context" (d >= 2); n_reps >= 4 repetitions, of
     which half choose and half judge.  Constants follow from public bounds, none is tuned.
-    Raises ValueError on anything else, and where no policy can play.  Says on the error
-    stream whom it plays: the first call compiles and takes a minute.
+    Raises ValueError on anything else, and where no policy can play.  The first call
+    compiles and takes a minute.
 
     >>> print(choose("joint", 2, 3, 400, 8.0, n_reps=4).rivals > 3)
     True
@@ -226,30 +225,16 @@ def choose(
     T = need_int("T", T, 100)
     epsilon = need_float("epsilon", epsilon, 0.01, 100.0)
     n_reps = need_int("n_reps", n_reps, 4)
-    calls, why = recipes.lineup(place, T, epsilon)
-    able = [c for c in calls if c.policy().guarantee.model in enough]
-    if not able:
-        reasons = "; ".join(f"{name} {reason}" for name, reason in why.items())
+    print("Policies play; the first call compiles.", file=sys.stderr, flush=True)
+    setting = contest.play(world, place, T, [epsilon], n_reps, 0, seed, enough)[epsilon]
+    one = answer(setting, trust)
+    if one is None:
+        reasons = "; ".join(f"{name} {why}" for name, why in setting.refusals.items())
         raise ValueError(f"no policy can play {T=} rounds of world={world!r}: {reasons}")
-    able += [c for c in calls if c.factory == "random"]
-    runs = {}
-    for number, one in enumerate(able, start=1):
-        name = one.factory
-        print(f"{number} of {len(able)}: {name} plays", file=sys.stderr, flush=True)
-        env = recipes.stream(place, name)
-        runs[name] = contest.played(one, name, env, T, n_reps, seed)
-    setting = Setting(
-        world=world,
-        T=T,
-        epsilon=epsilon,
-        runs=runs,
-        refusals=why,
-        place=place,
-    )
-    return answer(setting, trust)
+    return one
 
 
-def explorer(settings, first=None, words=MappingProxyType({})) -> Shown:
+def explorer(settings, first, words) -> Shown:
     """The answers for all settings and every kind of trust, each behind a line with the
     regrets of all policies that may be used; with scripts, menus choose one
     (`book/_static/explorer.js`).
@@ -268,7 +253,7 @@ def explorer(settings, first=None, words=MappingProxyType({})) -> Shown:
                 "Rounds T": f"{setting.T:,}",
             }
             line = "; ".join(f"{k}: {v}" for k, v in choice.items())
-            told = f"<p>{words.get(setting.world, '')}</p>{_choice(setting, trust)}"
+            told = f"<p>{words[setting.world]}</p>{_choice(setting, trust)}"
             opened = setting is first and trust == "joint"
             told = markup.folded(line, told)
             parts.append((json.dumps(choice, ensure_ascii=False), told, opened))

@@ -10,14 +10,15 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from companion.environments import block_lengths, recorded_rows, sphere
+from companion.environments import block_lengths, replay, sphere
 from companion.fliphat.environments import autoregressive, pad
 from companion.private_glm.environments import world as glm_world
 from companion.stats import band
 from companion.streaming_sco.environments import one_context
 from companion.tabular import in_blocks
-from companion.validate import need_array, need_choice, need_float, need_indices, need_int
+from companion.validate import need_array, need_choice, need_indices, need_int
 
 SPARSE = (0.2, -0.2, 0.2, -0.2, 0.2)  # the coordinates that matter
 
@@ -118,29 +119,17 @@ def world_of(kind: str, d: int, K: int) -> World:
 
 
 class Classification(NamedTuple):
-    """Real people, each met once, in a new order in every repetition
-    (`classification`)."""
+    """Real people, each met once, in a new order in every repetition."""
 
     X: np.ndarray  # (n, K, d) contexts, a row per person
-    labels: np.ndarray  # (n,)
+    labels: np.ndarray  # (n,) in 0..K-1
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield T <= n people without replacement; ValueError beyond those that there
         are."""
         order = rng.permutation(len(self.labels))
-        for rows in recorded_rows(T, self.X):
-            people = order[rows]
-            X = self.X[people]
-            R = np.eye(X.shape[1])[self.labels[people]]
-            yield X, R, R
-
-
-def classification(X: np.ndarray, labels) -> Classification:
-    """`Classification` from contexts X (n, K, d) and labels (n,) in 0..K-1."""
-    X = need_array("X", X, ("n", "K", "d"))
-    n, K, _ = X.shape
-    labels = need_indices("labels", labels, (n,), K)
-    return Classification(X, labels)
+        R = np.eye(self.X.shape[1])[self.labels[order]]
+        yield from replay(self.X[order], R).blocks(T, rng)
 
 
 class Fitted(NamedTuple):
@@ -189,25 +178,22 @@ def fitted_to(z: np.ndarray, labels) -> Fitted:
         raise ValueError(
             f"labels must have two people each at least; got counts {counts}"
         )
-    floor = 1e-6 * np.eye(z.shape[1])
-    means = []
-    covariances = []
-    for k in range(K):
-        people = z[labels == k]
-        means.append(people.mean(axis=0))
-        covariances.append(np.cov(people.T) + floor)
-    factors = np.linalg.cholesky(covariances)
-    return Fitted(shares=counts / len(z), means=np.array(means), factors=factors)
+    m = z.shape[1]
+    people = pd.DataFrame(z).groupby(labels)
+    covariances = people.cov().to_numpy().reshape(K, m, m) + 1e-6 * np.eye(m)
+    return Fitted(
+        shares=counts / len(z),
+        means=people.mean().to_numpy(),
+        factors=np.linalg.cholesky(covariances),
+    )
 
 
 def separated(m: int, K: int, rng: np.random.Generator) -> Fitted:
-    """`Fitted` with K equally frequent labels whose means are random, m >= 1 columns.
+    """`Fitted` with K >= 2 equally frequent labels of random means, and m >= 1 columns.
 
     Every column has standard deviation 0.2; the means of two labels are twice that apart,
     on average, in all columns together.
     """
-    m = need_int("m", m, 1)
-    K = need_int("K", K, 2)
     spread = 0.2
     size = spread * 2.0 / np.sqrt(2.0)
     directions = rng.standard_normal((K, m))
@@ -224,10 +210,8 @@ def needed(reward, rounds: np.ndarray, guess: float) -> float:
     (n_grid,): the first of them from which the lower end of the 95 % interval of the mean
     stays above the guess, over the last tenth of the rounds at least.
     """
-    reward = need_array("reward", reward, ("n", "m"))
-    rounds = need_array("rounds", rounds, reward.shape[1:])
     _, low, _ = band(reward)
-    behind = np.flatnonzero(low <= need_float("guess", guess))
+    behind = np.flatnonzero(low <= guess)
     start = behind[-1] + 1 if len(behind) else 0
     if start < len(rounds) and rounds[start] <= 0.9 * rounds[-1]:
         return float(rounds[start])

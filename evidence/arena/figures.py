@@ -31,7 +31,6 @@ def budget(settings):
             epsilons,
             shares,
             ax=ax,
-            styles=plots.looks(shares),
             ticked=True,
             log="x",
             ylim=(0, 1.25),

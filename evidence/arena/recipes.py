@@ -9,7 +9,6 @@ from the world.
 
 import inspect
 import math
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from companion import policies
@@ -56,58 +55,67 @@ class Call(NamedTuple):
         return f"{name}({', '.join(told)})"
 
 
+def _nothing(*_):
+    return {}
+
+
 class Recipe(NamedTuple):
-    """How a policy takes part: `given` has values, or functions of (world, T, epsilon,
-    multiple).
+    """How a policy takes part.
 
     A multiple of the number `tuned` is passed unless it is 1; its unit is the factory's
     default, or what `given` says.
     """
 
     tuned: str = ""  # an argument, or in words what is tuned; nothing if empty
-    given: dict = MappingProxyType({})  # arguments not known by name; None is left out
+    # (world, T, epsilon, multiple) -> arguments not known by name; None is left out
+    given: Any = _nothing
     only: str = ""  # the kind of world it is made for: CLICKS or COMMON
     longest: int = 10**9  # rounds up to which the page's budget of time lets it play
     widest: int = 10**9  # largest dimension, but for games of `short` rounds
     short: int = 0
 
 
-def _width(w, T, e, m):
-    if m == 1.0:
-        return None
-    make = policies.factory("online_linucb")
-    return m * make(w.d, T, epsilon=e, delta=1.0 / T, universe=w.universe).params.width
+def _online(w, T, e, m):
+    told = {"learner": "ogd" if w.d > DENSE else None}
+    if m != 1.0:
+        make = policies.factory("online_linucb")
+        own = make(w.d, T, epsilon=e, delta=1.0 / T, universe=w.universe)
+        told["width"] = m * own.params.width
+    return told
 
 
-def _widths(w, T, e, m):
+def _anytime(w, T, e, m):
     def wide(sigma, T):
         return 10.0 * m * sigma * math.sqrt(math.log(T))
 
     text = f"lambda sigma, T: {10 * m:g} * sigma * math.sqrt(math.log(T))"
-    return None if m == 1.0 else Text(wide, text)
+    return {"width": None if m == 1.0 else Text(wide, text)}
 
 
-def _rate(w, T, *_):
-    """The default, or the least rate at which the last release takes a step."""
+def _fliphat(w, T, e, m):
+    """With the default rate, or the least at which the last release takes a step."""
     make = policies.factory("fliphat")
     last = rows_in_release(T)[-1]
     least = 1.0 / math.log1p(last * w.l1_bound**2)
-    default = inspect.signature(make).parameters["iteration_rate"].default
-    return None if default >= least else math.ceil(1e4 * least) / 1e4
+    told = {"x_max": m * w.largest}
+    if least > inspect.signature(make).parameters["iteration_rate"].default:
+        told["iteration_rate"] = math.ceil(1e4 * least) / 1e4
+    return told
 
 
-def _bases(w, T, e, m):
+def _combiner(w, T, e, m):
     """Two learners by gradient descent: each would be slow with 19 experts."""
     calls = []
     for multiple in (m, 0.1 * m):
         one = call("online_linucb", w, T, e, multiple)
         calls.append(Call(one.factory, one.arguments | {"learner": "ogd"}))
-    return Text([c.policy() for c in calls], f"[{', '.join(map(str, calls))}]")
+    text = f"[{', '.join(map(str, calls))}]"
+    return {"bases": Text([c.policy() for c in calls], text)}
 
 
 DENSE = 20  # largest dimension for what inverts or multiplies matrices in every round
 _RIDGE = Recipe("width", widest=DENSE)
-_BINS = Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, widest=2, longest=5_000)
+_BINS = Recipe("z", lambda w, T, e, m: {"z": 3.0 * m}, widest=2, longest=5_000)
 
 RECIPES = {
     "random": Recipe(),
@@ -116,37 +124,33 @@ RECIPES = {
     "jdp_linucb": _RIDGE,
     "corrected_ridge": _RIDGE,
     "sdp_linucb": _RIDGE._replace(
-        given={"batch": lambda w, T, *_: round(math.sqrt(T))},
+        given=lambda w, T, *_: {"batch": round(math.sqrt(T))},
         short=5_000,
         widest=50,  # it inverts once a batch
     ),
     "online_linucb": Recipe(
         "width",
-        {"width": _width, "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
+        _online,
         longest=50_000,
         widest=DENSE,
         short=5_000,
     ),
-    "anytime_linucb": Recipe("width", {"width": _widths}, widest=DENSE, longest=5_000),
+    "anytime_linucb": Recipe("width", _anytime, widest=DENSE, longest=5_000),
     "combiner": Recipe(
         "widths of the two base learners",
-        {"bases": _bases},
+        _combiner,
         widest=DENSE,
         longest=5_000,
     ),
     "lplr": _BINS,
     "suffstats": _BINS,
-    "fliphat": Recipe(
-        "x_max",
-        {"x_max": lambda w, T, e, m: m * w.largest, "iteration_rate": _rate},
-        longest=50_000,
-    ),
+    "fliphat": Recipe("x_max", _fliphat, longest=50_000),
     "residual_fliphat": Recipe("residual_clip", longest=50_000),
-    "lasso_bandit": Recipe("penalty", {"every": 50}, longest=5_000),
+    "lasso_bandit": Recipe("penalty", lambda *_: {"every": 50}, longest=5_000),
     "forced_lasso": Recipe("gap", only=COMMON),
     "sco_bandit": Recipe(
         "gap",
-        {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)},
+        lambda w, T, *_: {"clip": 1.0, "t0": T // (20 * w.K)},
         COMMON,
     ),
     "ecolog": Recipe(only=CLICKS, longest=50_000),
@@ -154,15 +158,15 @@ RECIPES = {
     "glm_ucb": Recipe(only=CLICKS, longest=5_000),
     "rs_glinucb": Recipe(only=CLICKS, longest=50_000),
     "joint_glm": Recipe(
-        tuned="width",
-        given={"width": lambda w, T, e, m: 0.5 * m},
-        only=CLICKS,
+        "width",
+        lambda w, T, e, m: {"width": 0.5 * m},
+        CLICKS,
         longest=50_000,
     ),
     "shuffle_glm": Recipe(
-        tuned="gamma",
-        given={"gamma": lambda w, T, e, m: m * max(1.0, e**-0.5)},
-        only=CLICKS,
+        "gamma",
+        lambda w, T, e, m: {"gamma": m * max(1.0, e**-0.5)},
+        CLICKS,
         longest=50_000,
     ),
 }
@@ -212,12 +216,10 @@ def call(name: str, world, T: int, epsilon: float, multiple: float = 1.0) -> Cal
     r = RECIPES[name]
     takes = inspect.signature(policies.factory(name)).parameters
     told = {k: v for k, v in known(world, T, epsilon, r.only).items() if k in takes}
-    for k, value in r.given.items():
-        told[k] = value
-        if callable(value):
-            told[k] = value(world, T, epsilon, multiple)
-    if r.tuned in takes and r.tuned not in r.given and multiple != 1.0:
+    given = r.given(world, T, epsilon, multiple)
+    if r.tuned in takes and r.tuned not in given and multiple != 1.0:
         told[r.tuned] = multiple * takes[r.tuned].default
+    told |= given
     return Call(name, {k: v for k, v in told.items() if v is not None})
 
 

@@ -11,15 +11,6 @@ def at(name: str, epsilon: float) -> str:
     return f"{name} | {epsilon:g}"
 
 
-def lineup(make, epsilons, shared=()):
-    """The policies `shared`, then those of make(epsilon) for every budget, renamed after
-    it."""
-    policies = list(shared)
-    for epsilon in epsilons:
-        policies += [p.renamed(at(p.name, epsilon)) for p in make(epsilon)]
-    return policies
-
-
 def table(cells, epsilons):
     """{name or "name | budget": text} as a table: a row per name, a column per budget."""
     every = [f"{e:g}" for e in epsilons]
@@ -69,7 +60,6 @@ def panels(result, epsilons, shared, title: str):
             play,
             ax=ax,
             title=f"{title}, ε = {epsilon:g}",
-            styles=plots.looks(shown),
         )
         ax.set_xlabel("")
     ax.set_xlabel("round")

@@ -3,7 +3,6 @@
 from matplotlib import pyplot as plt
 from matplotlib.patches import FancyBboxPatch
 
-from companion.validate import need_choice, need_int
 from evidence.claims import plots
 
 NOISE = "#a85400"  # the colour of noise in all drawings: orange, dark enough for words
@@ -44,7 +43,6 @@ def who_sees_what(model: str):
 
     model: "local", "shuffle", "joint" or "central".
     """
-    need_choice("model", model, BOXES)
     boxes = BOXES[model]
     fig, ax = plt.subplots(figsize=(plots.WIDTH, 1.5))
     ax.set(xlim=(0, len(boxes)), ylim=(0, 1))
@@ -69,19 +67,16 @@ def prefix_tree(T: int, t: int, record: int):
 
     T: a power of two, 2 to 16; t, record: in [1, T].
     """
-    need_int("T", T, 2, 16)
-    need_int("t", t, 1, T)
-    need_int("record", record, 1, T)
     levels = T.bit_length()
     fig, ax = plt.subplots(figsize=(plots.WIDTH, 0.42 * levels + 0.6))
     ax.set(xlim=(0, T), ylim=(-0.55, levels))
     ax.axis("off")
-    shown = _nodes_of_prefix(t)
     for level in range(levels):
         size = 2**level
         for start in range(0, T, size):
             place = (start + 0.12, level + 0.1, size - 0.24, 0.62)
-            if (start, size) in shown:
+            # a bit of t is a node, and the larger bits are the leaves before it
+            if t & size and start == t - t % (2 * size):
                 _box(ax, *place, facecolor=RECORD, edgecolor="none", alpha=0.35)
             edge = QUIET
             if start < record <= start + size:
@@ -98,15 +93,3 @@ def prefix_tree(T: int, t: int, record: int):
     )
     ax.text(0.1, -0.3, words, fontsize=7.5)
     return fig
-
-
-def _nodes_of_prefix(t):
-    """The dyadic nodes (start, size) whose sums add up to the first t records."""
-    nodes = []
-    start = 0
-    for level in reversed(range(t.bit_length())):
-        size = 2**level
-        if t & size:
-            nodes.append((start, size))
-            start += size
-    return nodes

@@ -6,7 +6,6 @@ import time
 from dataclasses import asdict
 from importlib.metadata import version
 
-from companion.validate import need_choice
 from evidence import claims
 from evidence.claims import markup, plots, rules
 from evidence.claims.claims import MIME, Claim
@@ -46,28 +45,24 @@ class Page:
                 if isinstance(text, str):
                     fields[key] = text.format(**words)
         if "finding" in fields:
-            return self.finding(name, fields.pop("finding"), **fields)
+            says = fields.pop("finding")
+            return self.claim(name, "text", says, "", finding=True, **fields)
         kind = fields.pop("kind")
-        statement = fields.pop("says")
-        return self.claim(name, kind, statement, fields.pop("place"), **fields)
+        says = fields.pop("says")
+        return self.claim(name, kind, says, fields.pop("place"), **fields)
 
     def claim(self, id, kind, statement, paper, **told) -> Claim:
         """Begin a `Claim`, to which rows are added.
 
-        kind: one of `markup.KINDS`; statement: a sentence of the paper; paper: its place
-        there; told: the other fields.  Raises ValueError on a repeated id.
+        kind: one of `markup.KINDS`; statement: a sentence of the paper, or ours (told:
+        finding); paper: its place there; told: the other fields.  Raises ValueError on a
+        repeated id.
         """
-        need_choice("kind", kind, markup.KINDS)
         if id in self._claims:
             raise ValueError(f"id must be new in this chapter; got {id=}")
         claim = Claim(self.chapter, id, kind, statement, paper, self.at_scale, **told)
         self._claims[id] = claim
         return claim
-
-    def finding(self, id, statement, **told) -> Claim:
-        """Begin a finding of ours: a record as for a claim, counted for or against no
-        paper."""
-        return self.claim(id, "text", statement, "", finding=True, **told)
 
     @property
     def records(self) -> list[Claim]:

@@ -11,6 +11,7 @@ paper's.
 import base64
 import io
 import textwrap
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -73,51 +74,39 @@ def panels(n: int, *, height: float = 2.5, **options):
     return fig, axes.ravel()
 
 
-def look(which) -> dict[str, str]:
-    """{color, linestyle, marker} of a policy, by its name, or of style number `which` >=
-    0.
-
-    A name that begins with one of `POLICIES` has its look.  Raises ValueError for any
-    other.
-    """
-    number = which
-    if isinstance(which, str):
-        number = _number(which)
-    if number is None:
-        raise ValueError(
-            f"which must begin with one of {', '.join(POLICIES)}; got {which!r}"
-        )
-    colour = number % len(COLOURS)
-    dash = (number + number // len(COLOURS)) % len(DASHES)
-    return {"color": COLOURS[colour], "linestyle": DASHES[dash], "marker": MARKERS[dash]}
-
-
-def _number(name):
-    known = [policy for policy in POLICIES if name.startswith(policy)]
-    if not known:
-        return None
-    longest = max(known, key=len)
-    return POLICIES[longest]
+def look(name: str) -> dict[str, str]:
+    """{color, linestyle, marker} of a policy, by its name."""
+    return looks([name])[name]
 
 
 def looks(names) -> dict[str, dict[str, str]]:
-    """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free
-    colour, and a second variant of a policy another dash.
+    """Name -> look of policies in one panel: names that begin with one of `POLICIES` have
+    its colour, others get a free one, and a second variant of a policy another dash.
     """
-    known = {name: _number(name) for name in names}
+    known = {}
+    for name in names:
+        policies = [policy for policy in POLICIES if name.startswith(policy)]
+        known[name] = POLICIES.get(max(policies, key=len, default=None))
     colours = {n % len(COLOURS) for n in known.values() if n is not None}
-    spare = [i for i in range(len(COLOURS)) if i not in colours]
+    spare = cycle([i for i in range(len(COLOURS)) if i not in colours] or [0])
     found = {}
     for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
         number = known[name]
-        if number is None and spare:
-            number = spare.pop(0)
-        elif number is None:
-            number = 0
+        if number is None:
+            number = next(spare)
         while number in found.values():
             number += len(COLOURS)  # the same colour with another dash
         found[name] = number
-    return {name: look(found[name]) for name in known}
+    styles = {}
+    for name in known:
+        variant, colour = divmod(found[name], len(COLOURS))
+        dash = (found[name] + variant) % len(DASHES)
+        styles[name] = {
+            "color": COLOURS[colour],
+            "linestyle": DASHES[dash],
+            "marker": MARKERS[dash],
+        }
+    return styles
 
 
 def ticks(axis, values) -> None:
@@ -129,40 +118,34 @@ def ticks(axis, values) -> None:
 
 
 def _round_ticks(axis) -> None:
-    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten where these are more
-    than five."""
+    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten on a long one."""
     low, high = axis.get_view_interval()
-    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high) + 1)
-    for factors in ((1, 2, 5), (1,)):
-        every = np.outer(powers, factors).ravel()
-        inside = [v for v in every if low <= v <= high]
-        if len(inside) <= 5:
-            break
-    if len(inside) >= 2:
-        step = -(-len(inside) // 6)
-        ticks(axis, inside[::step])
+    factors = (1, 2, 5) if high < 50 * low else (1,)
+    axis.set_major_locator(LogLocator(subs=factors, numticks=6))
+    axis.set_major_formatter(lambda value, _: markup.powers(f"{value:,g}"))
+    axis.set_ticks([], minor=True)
 
 
 def label_ends(ax) -> None:
     """Write every line's label at its right end, pushed apart where they would
     overlap."""
-    unit = (ax.transScale + ax.transLimits).transform
     lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
     height = 72 * ax.get_position().height * ax.figure.get_figheight()  # in points
     labels = []
     top = -np.inf
-    for line in sorted(lines, key=lambda line: unit(line.get_xydata()[-1])[1]):
+    for line in sorted(lines, key=lambda line: line.get_ydata()[-1]):
+        end = line.get_xydata()[-1]
         text = _wrapped(line.get_label(), WORDS)
         tall = (1.15 * text.count("\n") + 1.35) * 8.8 / height
-        centre = max(unit(line.get_xydata()[-1])[1], top + tall / 2)
+        at = (ax.transScale + ax.transLimits).transform(end)[1]
+        centre = max(at, top + tall / 2)
         top = centre + tall / 2
-        labels.append((line, text, centre))
+        labels.append((text, end, centre, line.get_color()))
     ax.set_ylim(ax.get_ylim())
-    for line, text, centre in labels:
-        colour = line.get_color()
+    for text, end, centre, colour in labels:
         ax.annotate(
             text,
-            line.get_xydata()[-1],
+            end,
             (1.05, centre - max(0.0, top - 1.0)),
             textcoords="axes fraction",
             va="center",
@@ -197,11 +180,11 @@ def show(fig, *, alt: str, caption: str, data, name: str) -> None:
     for key, value in (("alt", alt), ("caption", caption), ("name", name)):
         if not str(value).strip():
             raise ValueError(f"{key} must not be empty; got {key}={value!r}")
-    display(HTML(figure_html(fig, alt=alt, caption=caption, data=data, name=name)))
+    display(HTML(figure_html(fig, alt, caption, data, name)))
     plt.close(fig)
 
 
-def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
+def figure_html(fig, alt: str, caption: str, data, name: str) -> str:
     """The HTML that `show` displays.
 
     A panel without a label on its vertical axis has that of the first; what is long is
@@ -223,7 +206,10 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
                 text.set_text(_wrapped(markup.powers(text.get_text()), WORDS))
             sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)
     tall = _picture(fig)
-    wide = _picture(fig) if _in_rows(fig) else None
+    wide = None
+    if len(fig.axes) > 1:
+        _in_rows(fig)
+        wide = _picture(fig)
     frame = pd.DataFrame(data)
     csv = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     table = base64.b64encode(csv.encode()).decode()
@@ -239,25 +225,16 @@ def _picture(fig):
     return base64.b64encode(out.getvalue()).decode(), width, height
 
 
-def _in_rows(fig) -> bool:
-    """Lay a column of panels out in rows of two or three, for wide pages; whether it was
-    a column."""
-    specs = [ax.get_subplotspec() for ax in fig.axes]
-    if None in specs or not specs:
-        return False
-    column = specs[0].get_gridspec()
-    apart = any(spec.get_gridspec() is not column for spec in specs)
-    if apart or column.nrows < 2 or column.ncols > 1:
-        return False
-    columns = 2 if column.nrows in (2, 4) else 3
-    rows = -(-column.nrows // columns)
+def _in_rows(fig) -> None:
+    """Lay a column of panels out in rows of two or three, for wide pages."""
+    n = len(fig.axes)
+    columns = 2 if n in (2, 4) else 3
+    rows = -(-n // columns)
     grid = GridSpec(rows, columns, figure=fig)
     shared = fig.axes[-1].get_xlabel()
-    for ax, spec in zip(fig.axes, specs, strict=True):
-        ax.set_subplotspec(grid[spec.num1 // columns, spec.num1 % columns])
+    for place, ax in enumerate(fig.axes):
+        ax.set_subplotspec(grid[place])
         ax.tick_params(labelbottom=True)
         ax.set_xlabel(ax.get_xlabel() or shared)
-        ax.set_title(_wrapped(" ".join(ax.get_title("left").split()), 34))
-    height = fig.get_figheight() / column.nrows
-    fig.set_size_inches(0.85 * WIDTH * columns, height * rows)
-    return True
+        ax.set_title(_wrapped(ax.get_title("left"), 34))
+    fig.set_size_inches(0.85 * WIDTH * columns, fig.get_figheight() / n * rows)

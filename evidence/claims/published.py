@@ -21,7 +21,7 @@ def sentences(room: str):
 
     A claim of the paper has kind, says (the sentence), place, and perhaps changes,
     left_open, bound and errata (`Page.claim`); ours has finding (the sentence) in their
-    place (`Page.finding`). What the paper asserts beyond them is listed in `paper.toml`
+    place. What the paper asserts beyond them is listed in `paper.toml`
     (`paper`).
     """
     return tomllib.loads(_text(room, "claims.toml"))
@@ -36,14 +36,6 @@ def paper(room: str):
     assert nothing.
     """
     return tomllib.loads(_text(room, "paper.toml"))
-
-
-def rooms() -> list[str]:
-    """The names of the rooms that judge sentences of their paper."""
-    folders = files("companion").iterdir()
-    return sorted(
-        f.name for f in folders if f.is_dir() and f.joinpath("claims.toml").is_file()
-    )
 
 
 def _text(room, name):

@@ -11,12 +11,7 @@ from companion.simulate import simulate
 from companion.stats import band, exponent
 from evidence.claims import plots
 
-OVER_ROUNDS = dict(
-    marker=False,
-    xlabel="round",
-    ylabel="cumulative regret",
-    ylim=(0, None),
-)
+MARKED = 20  # points of a curve that have a marker, at most
 
 
 def against(
@@ -25,10 +20,7 @@ def against(
     *,
     points=(),
     ticked=False,
-    styles=(),
-    marker=True,
     ax=None,
-    height=2.7,
     **axes,
 ):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
@@ -36,17 +28,19 @@ def against(
     The mean of samples (n_reps, len(x)) with its 95 % confidence band.  (Seaborn's own
     lines would average logarithms on logarithmic axes.)  points: label -> rows (x, mean,
     standard error) of published values: hollow circles over its curve, with 95 %
-    intervals; styles: label -> name of a policy, number of a style, or what `plots.look`
-    gives (others: their number); ticked: the values of x are the ticks; axes: as for
-    `Axes.set`, and log: which of "xy" are logarithmic.
+    intervals; ticked: the values of x are the ticks; axes: as for `Axes.set`, and log:
+    which of "xy" are logarithmic.  Labels that begin with the name of a policy have its
+    look (`plots.looks`); up to MARKED values of x have a marker.
     """
     if ax is None:
-        _, (ax,) = plots.panels(1, height=height)
-    for i, (label, y) in enumerate(samples.items()):
-        style = dict(styles).get(label, i)
-        own = style if isinstance(style, dict) else plots.look(style)
+        _, (ax,) = plots.panels(1, height=2.7)
+    looks = plots.looks(samples)
+    for label, y in samples.items():
+        own = looks[label]
         mean, low, high = band(y)
-        ax.plot(x, mean, label=label, **own | ({} if marker else {"marker": ""}))
+        (line,) = ax.plot(x, mean, label=label, **own)
+        if len(x) > MARKED:
+            line.set_marker("")
         ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
         if label in points:
             at, printed, error = np.transpose(points[label])
@@ -116,10 +110,11 @@ def figure(result, title: str, **words) -> None:
     picture(
         result.rounds,
         samples,
-        styles=plots.looks(samples),
         title=title,
         xlim=(0, result.rounds[-1]),
-        **OVER_ROUNDS,
+        ylim=(0, None),
+        xlabel="round",
+        ylabel="cumulative regret",
         **words,
     )
 
@@ -133,17 +128,25 @@ def finals(points, seeds) -> dict[str, np.ndarray]:
     return {n: np.stack([r.of(n)[:, -1] for r in runs], axis=1) for n in runs[0].names}
 
 
-def over_rounds(rounds, samples, play, *, ax, title: str, **how) -> None:
+def over_rounds(rounds, samples, play, ax, title: str) -> None:
     """Draw a curve of cumulative regret for every label, and random play.
 
     play (len(rounds),) is a grey line, which leaves the picture 30 % above the highest
-    end of a curve; the title says where it ends.  how: as for `against`.
+    end of a curve; the title says where it ends.
     """
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
     title = f"{title}; dashed: random, {play[-1]:,.0f} at T"
-    against(rounds, samples, ax=ax, title=title, **OVER_ROUNDS, **how)
     highest = max(y[:, -1].mean() for y in samples.values())
-    ax.set(xlim=(0, rounds[-1]), ylim=(0, 1.3 * highest))
+    against(
+        rounds,
+        samples,
+        ax=ax,
+        title=title,
+        xlim=(0, rounds[-1]),
+        ylim=(0, 1.3 * highest),
+        xlabel="round",
+        ylabel="cumulative regret",
+    )
 
 
 def ends(samples) -> str:

@@ -18,7 +18,6 @@ parameters are refused in words.
 """
 
 import ast
-import difflib
 import math
 import re
 from typing import Any, NamedTuple
@@ -26,24 +25,12 @@ from typing import Any, NamedTuple
 FUNCTIONS = {f.__name__: f for f in (abs, len, max, min, set, sorted, sum)}
 INJECTED = "# Parameters\n"  # how the cell begins that papermill adds
 NEEDS = re.compile(r"\s*#\s*needs:(.*)")
+LINE = re.compile(r"(\w+) = (.+)  # (?:.+); (.+)")
 TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
-NUMBER = r"-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?)"
-RANGE = re.compile(rf"(integer|float) in ([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])")
-
-
-class Kind(NamedTuple):
-    """What values a parameter may have."""
-
-    text: str  # as written in the notebook, without "list of"
-    base: str  # integer, float, boolean or text
-    many: bool = False  # a list of these
-    low: float = -math.inf
-    high: float = math.inf
-    # whether low and high are allowed themselves
-    closed: tuple[bool, bool] = (False, False)
-
-    def __str__(self):
-        return f"list of {self.text}" if self.many else self.text
+NUMBER = r"\s*(-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?))\s*"
+KIND = re.compile(
+    rf"(list of )?(boolean|text|(?:integer|float) in ([\[(]){NUMBER},{NUMBER}([\])]))"
+)
 
 
 class Parameter(NamedTuple):
@@ -51,99 +38,73 @@ class Parameter(NamedTuple):
 
     name: str
     default: Any
-    purpose: str
-    kind: Kind
-
-
-def parse_kind(text):
-    """The Kind that `text` describes.  Raises ValueError if it describes none."""
-    text = text.strip()
-    if text.startswith("list of "):
-        kind = parse_kind(text.removeprefix("list of "))
-        if kind.many:
-            raise ValueError("a list of lists is not supported")
-        return kind._replace(many=True)
-    if text in ("boolean", "text"):
-        return Kind(text, text)
-    match = RANGE.fullmatch(text)
-    if not match:
-        raise ValueError(f"{text!r} is no KIND: integer or float in RANGE, boolean, text")
-    base, left, low, high, right = match.groups()
-    low = float(low)
-    high = float(high)
-    if not low < high and not (low == high and left + right == "[]"):
-        raise ValueError(f"the range of {text!r} is empty")
-    closed = (left == "[", right == "]")
-    return Kind(text, base, low=low, high=high, closed=closed)
+    kind: str  # as written in the notebook
+    base: str  # integer, float, boolean or text
+    many: bool  # a list of these
+    low: float = -math.inf
+    high: float = math.inf
 
 
 def parse_line(line):
-    """The Parameter that one line describes; None for blank and comment lines.
+    """The Parameter that one line describes.
 
     Raises ValueError if the line does not follow the grammar.
     """
-    try:
-        match ast.parse(line).body:
-            case []:
-                return None
-            case [ast.Assign(targets=[ast.Name(id=name)], value=value) as said]:
-                comment = line.encode()[said.end_col_offset :].decode()
-            case _:
-                raise ValueError("it is not `name = default  # purpose; KIND`")
-    except SyntaxError as error:
-        raise ValueError("it is not one complete line of Python") from error
-    purpose, _, kind = comment.lstrip("# ").rpartition(";")
-    purpose = purpose.strip()
-    if not purpose:
-        raise ValueError("its comment is not `purpose; KIND`")
+    match = LINE.fullmatch(line)
+    if not match:
+        raise ValueError("it is not `name = default  # purpose; KIND`")
+    name, value, kind = match.groups()
     try:
         default = ast.literal_eval(value)
-    except ValueError as error:
-        raise ValueError(f"{ast.unparse(value)} is not a literal value") from error
-    return Parameter(name, default, purpose, parse_kind(kind))
+    except (ValueError, SyntaxError) as error:
+        raise ValueError(f"{value} is not a literal value") from error
+    match = KIND.fullmatch(kind)
+    if not match:
+        raise ValueError(f"{kind!r} is no KIND: integer or float in RANGE, boolean, text")
+    many, one, left, low, high, right = match.groups()
+    parameter = Parameter(name, default, kind, one.split()[0], bool(many))
+    if not left:
+        return parameter
+    low = float(low)
+    high = float(high)
+    if left == "(":
+        low = math.nextafter(low, math.inf)
+    if right == ")":
+        high = math.nextafter(high, -math.inf)
+    if not low <= high:
+        raise ValueError(f"the range of {kind!r} is empty")
+    return parameter._replace(low=low, high=high)
 
 
 def parse_cell(source):
     """({name: parameter} in order, list of rules) of a cell, whose defaults obey both.
 
-    Raises ValueError naming the line.
+    Raises ValueError naming the line, or the rule.
     """
     found = {}
     needed = []
-    lines = list(enumerate(source.splitlines(), 1))
-    # rules after what they speak of
-    lines.sort(key=lambda line: bool(NEEDS.fullmatch(line[1])))
-    for number, line in lines:
-        try:
-            if match := NEEDS.fullmatch(line):
-                rule = match[1].strip()
-                if not holds(rule, {n: p.default for n, p in found.items()}):
-                    raise ValueError("the defaults break it")
-                needed.append(rule)
-            elif parameter := parse_line(line):
-                if parameter.name in found:
-                    raise ValueError(f"{parameter.name} is there twice")
+    for number, line in enumerate(source.splitlines(), 1):
+        if match := NEEDS.fullmatch(line):
+            needed.append(match[1].strip())
+        elif line and not line.startswith("#"):
+            try:
+                parameter = parse_line(line)
                 default = check(parameter, parameter.default)
-                found[parameter.name] = parameter._replace(default=default)
-        except (ValueError, SyntaxError) as error:
-            raise ValueError(
-                f"parameters cell, line {number} ({line!r}): {error}"
-            ) from error
+            except ValueError as error:
+                raise ValueError(
+                    f"parameters cell, line {number} ({line!r}): {error}"
+                ) from error
+            found[parameter.name] = parameter._replace(default=default)
+    need({name: parameter.default for name, parameter in found.items()}, *needed)
     return found, needed
 
 
-def _scalar(kind, value):
-    """`value` as one item of `kind`.  Raises ValueError if it is not."""
-    if kind.base == "float" and type(value) is int:
-        value = float(value)
-    fits = type(value) is TYPES[kind.base]
-    if fits and kind.base in ("integer", "float"):
-        above = value >= kind.low if kind.closed[0] else value > kind.low
-        below = value <= kind.high if kind.closed[1] else value < kind.high
-        fits = above and below  # NaN fails both
-    if not fits:
-        raise ValueError
-    return value
+def _allowed(parameter, value) -> bool:
+    """Whether a value may stand there, or in the list that stands there."""
+    fits = type(value) is TYPES[parameter.base]
+    if fits and parameter.base != "text":
+        fits = parameter.low <= value <= parameter.high  # NaN is in no range
+    return fits
 
 
 def check(parameter, value):
@@ -152,41 +113,35 @@ def check(parameter, value):
 
     Raises ValueError naming parameter, value and what is allowed.
     """
-    kind = parameter.kind
+    name = parameter.name
     hint = ""
-    if kind.many and not isinstance(value, list):
-        hint = f' (papermill takes lists by -y "{parameter.name}: [...]")'
-    try:
-        if not kind.many:
-            return _scalar(kind, value)
-        if not isinstance(value, list) or not value:
-            raise ValueError
-        return [_scalar(kind, item) for item in value]
-    except ValueError:
-        raise ValueError(f"{parameter.name} = {value!r} is not: {kind}{hint}") from None
+    items = [value]
+    if parameter.many and isinstance(value, list):
+        items = value
+    elif parameter.many:
+        hint = f' (papermill takes lists by -y "{name}: [...]")'
+    if parameter.base == "float":
+        items = [float(v) if type(v) is int else v for v in items]
+    if hint or not items or not all(_allowed(parameter, v) for v in items):
+        raise ValueError(f"{name} = {value!r} is not: {parameter.kind}{hint}")
+    return items if parameter.many else items[0]
 
 
 def names(rule) -> set[str]:
-    """The parameters that a rule speaks of.  Raises ValueError, or SyntaxError, if it is
-    none."""
-    tree = ast.parse(rule.strip(), mode="eval").body
-    if not isinstance(tree, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
-        raise ValueError(f"{rule!r} is no rule: it says nothing that is true or false")
+    """The parameters that a rule speaks of."""
+    tree = ast.parse(rule)
     return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - FUNCTIONS.keys()
 
 
 def holds(rule, values) -> bool:
-    """Whether the rule holds for values (name -> value).  Raises ValueError if it cannot
-    be read.
+    """Whether the rule holds for values (name -> value).
 
     What cannot be computed (a division by zero, an empty list's maximum) does not hold.
+    Raises NameError if it is about what is no parameter, SyntaxError if it is no
+    expression.
     """
-    if missing := names(rule) - set(values):
-        raise ValueError(
-            f"{rule!r} is about {', '.join(sorted(missing))}, which is no parameter"
-        )
     try:
-        return bool(eval(rule.strip(), {"__builtins__": FUNCTIONS}, dict(values)))
+        return bool(eval(rule, {"__builtins__": FUNCTIONS}, dict(values)))
     except (ArithmeticError, TypeError, ValueError):
         return False
 
@@ -202,28 +157,20 @@ def need(values, *rules) -> None:
 def need_given(cells, values) -> None:
     """Raise ValueError if a parameter of a chapter, or a rule, does not allow its value.
 
-    cells: texts of the cells that ran so far, with the parameters cell among them;
-    values: {name: value} after them, as papermill or a reader set them.
+    cells: texts of the cells that ran so far, of which the last one that begins with a
+    parameter is the parameters cell; values: {name: value} after them, as papermill or a
+    reader set them.
     """
-    needed = []
-    known = []
-    for line in "\n".join(cells).splitlines():
-        if match := NEEDS.fullmatch(line):
-            needed.append(match[1].strip())
-            continue
-        try:
-            parameter = parse_line(line)
-        except ValueError:
-            continue  # any other line of a notebook
-        if parameter and parameter.name in values:
-            known.append(parameter.name)
-            check(parameter, values[parameter.name])
+    chapters = [cell for cell in cells if LINE.match(cell)]
+    if not chapters:
+        return  # this is no chapter
+    known, needed = parse_cell(chapters[-1])
+    for name, parameter in known.items():
+        check(parameter, values[name])
     for name in injected(cells):
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            meant = f" (is {close[0]} meant?)" if close else ""
             raise ValueError(
-                f"{name} is no parameter of this chapter{meant}; it has {known}"
+                f"{name} is no parameter of this chapter; it has {list(known)}"
             )
     need(values, *needed)
 

@@ -10,7 +10,7 @@ judges it (`why`).
 import json
 import math
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import pandas as pd
 
@@ -31,16 +31,7 @@ PAPERS = {  # the room of a paper in `companion`: its short name
 OTHERS = "Other pages"
 EVIDENCE = "_rows"  # ends the names of evidence pages
 SENTENCES = ["Place", "Sentence", "Verdict", "Remark"]
-HANGING = ["record", "verdict", "row", "interval", "rule", "outcome", "if it is moved"]
-
-
-class Multiplicity(NamedTuple):
-    """What chance alone does to the verdicts of many records."""
-
-    records: int
-    resting: int  # records with a row that rests on a 95 % interval
-    intervals: int  # such rows
-    hanging: pd.DataFrame  # a row for every interval that a verdict hangs on
+INTERVALS = ["record", "verdict", "row", "interval", "rule", "outcome", "if it is moved"]
 
 
 class Scoreboard:
@@ -51,8 +42,8 @@ class Scoreboard:
     def __init__(self, records=""):
         self.claims = []
         if records:
-            claims = pd.DataFrame(json.loads(Path(records).read_text("utf8")))
-            self.claims = list(claims.itertuples(index=False, name="Record"))
+            for record in json.loads(Path(records).read_text("utf8")):
+                self.claims.append(SimpleNamespace(**record))
 
     def summary(self) -> Shown:
         """Verdicts counted, a bar for every paper; findings of ours apart."""
@@ -60,15 +51,12 @@ class Scoreboard:
             return Shown(f"<p>{NOTHING}</p>", NOTHING)
         papers = self._by_paper(finding=False)
         total = [record for own in papers.values() for record in own]
-        rows = []
-        said = []
-        for name, own in {"All papers": total, **papers}.items():
-            rows.append((name, len(own), markup.counted(own)))
-            said.append(f"{name}: {markup.tally(own)}")
+        rows = [
+            (name, len(own), markup.counted(own))
+            for name, own in {"All papers": total, **papers}.items()
+        ]
         ours = len(self.claims) - len(total)
-        said.append(f"Findings of ours: {ours}")
-        page = markup.site.bars(rows, markup.counted(total), ours)
-        return Shown(page, "\n".join(said))
+        return Shown(markup.site.bars(rows, markup.counted(total), ours))
 
     def _by_paper(self, finding):
         """{name of a paper, or of all other pages: its records}, in the order of the
@@ -85,19 +73,18 @@ class Scoreboard:
     def chance(self) -> Shown:
         """How many intervals miss by chance, and the verdicts that hang on one of
         them."""
-        tested = {}
-        for c in self.claims:
-            if c.verdict != UNTESTED:
-                told = {"verdict": c.verdict, "bound": c.bound, "rows": c.evidence}
-                tested[f"{c.chapter}/{c.id}"] = told
-        found = multiplicity(tested)
+        tested = [claim for claim in self.claims if claim.verdict != UNTESTED]
+        found = intervals(tested)
+        hanging = found[found["if it is moved"] != ""]
         text = (
-            f"{found.resting} of the {found.records} records rest on intervals of 95 %, "
-            f"{found.intervals} in all. About {found.intervals / 20:.0f} of these "
-            f"intervals miss their number by chance. {found.hanging.record.nunique()} "
+            f"{found.record.nunique()} of the {len(tested)} records rest on intervals of "
+            f"95 %, {len(found)} in all. About {len(found) / 20:.0f} of these "
+            f"intervals miss their number by chance. {hanging.record.nunique()} "
             "verdicts hang on one interval."
         )
-        table = numbers(found.hanging, fold="The verdicts that hang on one interval")
+        table = numbers(
+            hanging.reset_index(drop=True), fold="The verdicts that hang on one interval"
+        )
         return Shown(f"<p>{text}</p>{table._repr_html_()}", f"{text}\n{table!r}")
 
     def every_sentence(self) -> Shown:
@@ -114,22 +101,15 @@ class Scoreboard:
             judged = sum("claims" in s for s in told["sentences"])
             summary = f"{name}: {len(rows)} sentences, {judged} judged"
             shown += markup.folded(summary, table)
-        return Shown(shown, "See the page.")
+        return Shown(shown)
 
-    def by_paper(self) -> Shown:
-        """The claims of every paper, main results first, linked to places, below the
-        filters, which nobody sees without scripts."""
-        page = self._listed(finding=False)
-        return Shown(f"<div data-filters></div>{page}", "See the page.")
+    def sentences(self, finding: bool) -> Shown:
+        """The claims of every paper, or our own findings, linked to their places: a table
+        of each chapter's, then one, folded, of those of its evidence pages.
 
-    def findings(self) -> Shown:
-        """Our own findings, paper by paper, linked to their places."""
-        return Shown(self._listed(finding=True), "See the page.")
-
-    def _listed(self, finding):
-        """A table for every paper, then one, folded, of the records of its evidence
-        pages."""
-        page = ""
+        The filters above the claims are seen by nobody without scripts.
+        """
+        page = "" if finding else "<div data-filters></div>"
         for name, records in self._by_paper(finding).items():
             main = [r for r in records if not r.chapter.endswith(EVIDENCE)]
             further = [r for r in records if r.chapter.endswith(EVIDENCE)]
@@ -138,55 +118,38 @@ class Scoreboard:
             if further:
                 summary = f"{name}: {len(further)} further sentences"
                 page += markup.folded(summary, markup.listed(name, further, link=True))
-        return page
+        return Shown(page)
 
 
-def multiplicity(records) -> Multiplicity:
-    """`Multiplicity` of records, as `book/results.lock` has them: name -> {verdict,
-    bound, rows}.
+def intervals(claims) -> pd.DataFrame:
+    """[INTERVALS] of every row of these claims that rests on a 95 % interval.
 
     An interval counts if both its ends are finite; the bounds of audits have other levels
     and do not.  One in twenty misses its number on average.  The rows of a record may
     share runs, and some intervals hold jointly: the mean number of those that miss does
-    not depend on the first, and is smaller for the second.
+    not depend on the first, and is smaller for the second.  The last column has the
+    outcomes of the row that would turn the verdict, if the interval lay half its width
+    lower, or higher.
     """
-    counts = []
-    hanging = []
-    for name, record in records.items():
-        counts.append(sum(rests_on_chance(row) for row in record["rows"]))
-        # what a proof, exact arithmetic or an audit has refuted hangs on no interval
-        if record["verdict"] != "wrong as printed":
-            hanging += hangs(name, record)
-    return Multiplicity(
-        records=len(records),
-        resting=sum(count > 0 for count in counts),
-        intervals=sum(counts),
-        hanging=pd.DataFrame(hanging, columns=HANGING),
-    )
-
-
-def hangs(name, record) -> list:
-    """[HANGING] of every row of a record, and every move of its interval by half its
-    width, that turns the verdict."""
-    bound = record["bound"]
-    outcomes = [row["outcome"] for row in record["rows"]]
     found = []
-    for i, row in enumerate(record["rows"]):
-        if not rests_on_chance(row):
-            continue
-        told = [name, record["verdict"], row["setting"] or "all"]
-        told += ["{:.3g} to {:.3g}".format(*row["interval"]), row["rule"], outcomes[i]]
-        for moved in moved_outcomes(row):
-            others = [*outcomes[:i], moved, *outcomes[i + 1 :]]
-            if grade(others, bound) != grade(outcomes, bound):
-                found.append([*told, moved])
-    return found
-
-
-def rests_on_chance(row) -> bool:
-    """Whether a row of a record has a 95 % interval with two finite ends."""
-    audited = row["rule"].startswith(AUDITED)
-    return bool(row["interval"]) and None not in row["interval"] and not audited
+    for claim in claims:
+        outcomes = [row["outcome"] for row in claim.evidence]
+        for i, row in enumerate(claim.evidence):
+            ends = row["interval"]
+            if not ends or None in ends or row["rule"].startswith(AUDITED):
+                continue
+            turning = []
+            for moved in moved_outcomes(row):
+                others = [*outcomes[:i], moved, *outcomes[i + 1 :]]
+                if grade(others, claim.bound) != grade(outcomes, claim.bound):
+                    turning.append(moved)
+            # what a proof, exact arithmetic or an audit has refuted hangs on no interval
+            if claim.verdict == "wrong as printed":
+                turning = []
+            told = [f"{claim.chapter}/{claim.id}", claim.verdict, row["setting"] or "all"]
+            told += ["{:.3g} to {:.3g}".format(*ends), row["rule"], outcomes[i]]
+            found.append([*told, " or ".join(turning)])
+    return pd.DataFrame(found, columns=INTERVALS)
 
 
 def moved_outcomes(row) -> list:

@@ -11,7 +11,7 @@ from evidence.claims import markup
 class Shown:
     """HTML for a page, with a plain text for terminals."""
 
-    def __init__(self, page, text):
+    def __init__(self, page, text="See the page."):
         self._page = page
         self._text = text
 
@@ -34,7 +34,7 @@ def numbers(
     """A table as the book shows it.
 
     data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any
-    other becomes the first columns.  head: the columns' names, a list or "one | two", of
+    other becomes the first column.  head: the columns' names, a list or "one | two", of
     rows that are no dicts; precision: significant digits of floats; formats: column ->
     format string, or a function from a number to its text, as `at_least` for a lower
     bound; fold: a line behind which the table is folded away.
@@ -44,10 +44,8 @@ def numbers(
         data = pd.DataFrame(list(data), columns=columns)
     frame = pd.DataFrame(data)
     if not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.rename_axis([n or "" for n in frame.index.names]).reset_index()
-    frame.columns = [
-        " ".join(c) if isinstance(c, tuple) else str(c) for c in frame.columns
-    ]
+        frame = frame.rename_axis(frame.index.name or "").reset_index()
+    frame.columns = frame.columns.astype(str)
 
     formats = formats or {}
     shown = []
@@ -88,8 +86,8 @@ def beside(rows):
         ours = mean_interval(samples)
         own = np.std(samples, ddof=1) / np.sqrt(len(samples))
         z = (ours.value - mean) / np.hypot(se, own)
-        table.append([setting, mean, se, ours.value, ours.low, ours.high, z])
-    columns = ["setting", "paper", "paper's s.e.", "ours", "95 % from", "to", "z"]
+        table.append([setting, mean, se, ours, z])
+    columns = ["setting", "paper", "paper's s.e.", "ours (95 %)", "z"]
     return pd.DataFrame(table, columns=columns)
 
 
@@ -122,7 +120,7 @@ def share(groups) -> Interval:
         means.append(samples.mean())
         errors.append(np.hypot(own, np.mean([se / mean for _, mean, se, _ in rows])))
     value = float(np.mean(means))
-    half = float(-ndtri(0.025) * np.sqrt(np.sum(np.square(errors))) / len(errors))
+    half = float(-ndtri(0.025) * np.linalg.norm(errors) / len(errors))
     return Interval(value, value - half, value + half)
 
 
@@ -211,22 +209,21 @@ def _wildest(groups):
 def without_errors(claim, setting, mean: float, samples, control) -> str:
     """Judge a published mean of ten runs without an error; the outcome of the row.
 
-    Measured is the ratio of our mean over it, with the 95 % interval of two means of ten
-    runs with our spread; it has to lie within a tenth of 1, and that of control, (words,
-    other samples), must not.
+    Measured is the `share` of our mean in it, whose error is that of ten runs with our
+    spread; it has to lie within a tenth of 1, and that of control, (words, other
+    samples), must not.
     """
     other, theirs = control
     return claim.row(
         setting,
-        _over(samples, mean),
+        _over_ten(samples, mean),
         of="ours over the printed mean",
         low=0.9,
         high=1.1,
-        control=(other, _over(theirs, mean)),
+        control=(other, _over_ten(theirs, mean)),
     )
 
 
-def _over(samples, mean):
-    value = np.mean(samples)
-    half = -ndtri(0.025) * np.std(samples, ddof=1) * np.sqrt(2 / 10)
-    return Interval(value / mean, (value - half) / mean, (value + half) / mean)
+def _over_ten(samples, mean):
+    error = np.std(samples, ddof=1) / np.sqrt(10)
+    return share([[["", mean, error, samples]]])

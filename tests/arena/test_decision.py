@@ -192,7 +192,9 @@ def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_pol
         setting("flat", 10_000, 1.0, a=run("local", 30.0)),
         setting("steep", 2_000, 1.0, c=run("shuffle", 50.0)),
     ]
-    page = decision.explorer(settings, settings[0])._repr_html_()
+    page = decision.explorer(
+        settings, settings[0], {"flat": "", "steep": ""}
+    )._repr_html_()
     assert page.count(decision.NOBODY) == 1  # steep, and nobody is trusted
     assert "Use b: 66% of random play" in page
     assert re.search(r"b</th>.*?>66% \[66%, 66%\]</td>", page)

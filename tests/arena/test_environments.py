@@ -39,7 +39,7 @@ def test_people_come_once_in_a_new_order_and_their_contexts_are_those_of_a_table
     table = contexts_of({"a": bounds(-1, 1), "b": bounds(-1, 1)}, arms=(0, 1, 2))
     for z, x in zip(Z[:5], env.contexts(Z[:5], 3), strict=True):
         np.testing.assert_allclose(table.context({"a": z[0], "b": z[1]}), x)
-    world = env.classification(env.contexts(Z, 3), LABELS)
+    world = env.Classification(env.contexts(Z, 3), LABELS)
     X, R, mu = rounds(world, 100, 1)
     assert sorted(map(tuple, X[:, 0])) == sorted(map(tuple, world.X[:, 0]))
     assert (mu == R).all()
@@ -95,8 +95,3 @@ def test_what_is_no_world_is_refused():
     for bad in (LABELS[:-1], [0] * 99 + [1], LABELS.astype(float)):
         with pytest.raises(ValueError, match="labels must"):
             env.fitted_to(Z, bad)
-    with pytest.raises(ValueError, match="labels must"):
-        env.classification(env.contexts(Z, 2), LABELS)
-    for m, K, name in ((0, 2, "m"), (2, 1, "K")):
-        with pytest.raises(ValueError, match=name):
-            env.separated(m, K, RNG)

@@ -44,7 +44,7 @@ def test_a_point_says_when_it_is_not_seen():
 def test_provenance_counts_claims_and_no_findings(outputs, capsys):
     page = Page("chapter")
     page.claim("a", "text", "s", "p").row("", 1.0, of="n", high=2.0, control=("x", 3.0))
-    page.finding("b", "s").row("", 3.0, of="n", high=2.0)
+    page.claim("b", "text", "s", "", finding=True)
     page.provenance(7, T=20_000)
     assert "seed 7; T = 20,000" in capsys.readouterr().out
     assert outputs[-1][0][f"{PREFIX}text/plain"] == "'1 reproduced (of 1 claims).'"
