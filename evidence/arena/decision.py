@@ -62,9 +62,9 @@ class Answer(NamedTuple):
     @property
     def words(self) -> str:
         """The answer in a sentence or two."""
-        low, high = (f"{v:.0%}" for v in self.share[1:])
-        share = f"{self.share.value:.0%} of random play's regret"
-        share = f"{share} (95 % interval {low} to {high}), {self.loss:.2g} a round"
+        value, low, high = (f"{100 * v:.3g}%" for v in self.share)
+        share = f"{value} of random play's regret (95 % interval {low} to {high})"
+        share = f"{share}, or {self.loss:.2g} of the reward in a round"
         if not self.learns:
             return (
                 f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at "
