@@ -17,10 +17,12 @@ MACROS = (
     r"\newcommand{\norm}[1]{\left\lVert #1\right\rVert}$"
 )
 WHOSE = (
-    "*The numbers in the text are those of the run that wrote this notebook; the words "
-    "for verdicts are those of the papers' scale, and the table at the end has this "
-    "run's. Run again by `papermill --engine readable`, the text gets the new numbers; "
-    "without it, it keeps these.*"
+    "*The numbers in the text, and the verdicts of this page, are those of the run that "
+    "wrote this notebook. A verdict is given with the paper's parameters alone; with "
+    'others it reads "not tested at this scale", whatever the numbers are. Words for '
+    "verdicts of other pages are those of the site, and so are the links, which are left "
+    "out here. Run again by `papermill --engine readable`, the text gets the new "
+    "numbers; without it, it keeps these.*"
 )
 FENCE = re.compile(
     r"^(```\w+\n[\s\S]*?^```$)"
@@ -28,12 +30,12 @@ FENCE = re.compile(
     re.MULTILINE,
 )
 BOX_LABEL = re.compile(r"^:label: (.*)$", re.MULTILINE)
-LABEL = re.compile(r"^:label: (.*)$", re.MULTILINE)
-END = re.compile(r"^:{3,}$", re.MULTILINE)
 LABEL = re.compile(r"^\(([\w-]+)\)=\n", re.MULTILINE)
 EQUATION = re.compile(r"^\$\$ *\(([\w-]+)\)$", re.MULTILINE)
 ROLE = re.compile(r"\{([\w:]+)\}`([^`]+)`")
-INSIDE = re.compile(r"\[([^\]]+)\]\([\w-]+\)")  # a link to a label of the book
+# links to other places of the book, which a notebook alone does not have
+INSIDE = re.compile(r"\[([^\]]+)\]\((?!https?:)[\w./#%-]+\)")
+ANCHOR = re.compile(r'<a href="(?!https?:)[^"]*">(.*?)</a>')
 
 
 def make_readable(notebook) -> None:
@@ -51,6 +53,12 @@ def make_readable(notebook) -> None:
     values = said(notebook)
     for cell, text in zip(prose, texts, strict=True):
         cell["source"] = readable(text, values, labels)
+    for cell in notebook["cells"]:
+        tags = cell["metadata"].get("tags", [])
+        if "remove-output" in tags:
+            cell["outputs"] = []
+        if "hide-input" in tags or "remove-input" in tags:
+            cell["metadata"]["jupyter"] = {"source_hidden": True}
     if prose:
         prose[0]["source"] += f"\n\n{WHOSE}\n\n{MACROS}\n"
 
@@ -85,7 +93,7 @@ def readable(text: str, values, labels) -> str:
             return labels.get(content, shown) if not target else shown
         return match[0]
 
-    return INSIDE.sub(r"\1", ROLE.sub(words, text))
+    return ANCHOR.sub(r"\1", INSIDE.sub(r"\1", ROLE.sub(words, text)))
 
 
 def boxes(text: str, labels: dict) -> str:

@@ -15,10 +15,10 @@ def written(folder, name, *changes):
     return str(path)
 
 
-INIT = "State(np.zeros(p.d), np.zeros(p.d), np.zeros(p.d))"
+INIT = "State(total=np.zeros(p.d), x=np.zeros(p.d), message=np.zeros(p.d))"
 SENT = "        s.total[i] += s.message[i]\n"
 BROKEN = {  # check (: words of what it finds): what breaks it
-    "complete": [('Guarantee("local",', 'Guarantee("trusted",')],
+    "complete": [('model="local"', 'model="trusted"')],
     "rows": [
         ("return rng.integers(0,", "return 1.0 * rng.integers(0,"),
         ("    return arm\n", "    return 1.0 * arm\n"),
@@ -27,7 +27,7 @@ BROKEN = {  # check (: words of what it finds): what breaks it
         ("s.total[i] += s.message[i]", "s.total[i + 1] += s.message[i]")
     ],
     "fresh state": [
-        (INIT, "State(np.zeros(p.d), LEFT, np.zeros(p.d))"),
+        (INIT, INIT.replace("x=np.zeros(p.d)", "x=LEFT")),
         ("def init(p):", "LEFT = np.zeros(3)\n\n\ndef init(p):"),
     ],
     "again: in blocks": [

@@ -15,7 +15,9 @@ from evidence import readable
 from evidence.engine import Readable, need_own_kernel
 
 MARKS = re.compile(
-    r"\{(?:glue|cite|prf|eq|ref|term)[\w:]*\}|^[:`]{3,}\{|^\([\w-]+\)=$", re.M
+    r"\{(?:glue|cite|prf|eq|ref|term)[\w:]*\}|^[:`]{3,}\{|^\([\w-]+\)=$"
+    r'|\]\([\w./#-]+\)|<a href="(?!http)',
+    re.M,
 )
 PROSE = """(a-label)=
 # Title
@@ -98,7 +100,8 @@ def test_no_mark_of_the_site_is_left_in_a_chapter(path):
         "metadata": {"scrapbook": {"name": ""}},
     }
     outputs = [output | {"metadata": {"scrapbook": {"name": n}}} for n in names]
-    book["cells"].append({"cell_type": "code", "source": "", "outputs": outputs})
+    said = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}
+    book["cells"].append(said)
     readable.make_readable(book)
     for cell in book["cells"]:
         if cell["cell_type"] == "markdown":

@@ -38,7 +38,7 @@ MEANS = {  # arguments that a reader of a printed program may not know
     "l1_radius": "bound on the parameter's 1-norm; epsilon holds whatever it is",
     "sparsity": "how many coordinates of the unknown parameter are not 0, at most",
     "width": "of confidence intervals: 1 is the theory's, a smaller one explores less",
-    "batch": "users whose messages the shuffler mixes into one release",
+    "batch": "users whose messages the shuffler mixes into one release; about the root of T",
 }
 
 
@@ -62,9 +62,9 @@ class Answer(NamedTuple):
     @property
     def words(self) -> str:
         """The answer in a sentence or two."""
-        low, high = (f"{v:.0%}" for v in self.share[1:])
-        share = f"{self.share.value:.0%} of random play's regret"
-        share = f"{share} (95 % interval {low} to {high}), {self.loss:.2g} a round"
+        value, low, high = (f"{100 * v:.3g}%" for v in self.share)
+        share = f"{value} of random play's regret (95 % interval {low} to {high})"
+        share = f"{share}, or {self.loss:.2g} of the reward in a round"
         if not self.learns:
             return (
                 f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at "

@@ -107,7 +107,7 @@ class Page:
         machine = platform.machine()
         print(f"seed {seed}; {', '.join(told)}; {seconds} s on {machine}")
         print(f"Python {platform.python_version()}, {used}")
-        again = f"papermill --engine readable {self.chapter}.ipynb out.ipynb"
+        again = f"papermill --engine readable book/{self.chapter}.ipynb out.ipynb"
         options = rules.options({"seed": seed} | claims.given)
         print(f"run again: {again} {options}")
         self.say(seconds=seconds)

@@ -81,8 +81,8 @@ def test_the_decision_compares_constants_that_nobody_tuned():
     one = decision.answer(s, "local")
     assert one.factory == "b"
     assert one.words == (
-        "Use b: 15% of random play's regret (95 % interval 15% to 15%), 0.15 a round in "
-        "the simulated world; in yours it may be several times as large. "
+        "Use b: 15% of random play's regret (95 % interval 15% to 15%), or 0.15 of the "
+        "reward in a round in the simulated world; in yours it may be several times as large. "
         "Users need to trust nobody. All others are shown to be worse."
     )
     alone = decision.answer(setting(a=a), "joint").words
@@ -95,7 +95,7 @@ def test_the_decision_says_when_nothing_beats_random_play():
     assert one.words.startswith(decision.NOTHING)
     assert "policy = random()" in one.code
     assert "reads no data" in one.code
-    assert f"interval {one.share.low:.0%} to {one.share.high:.0%})," in one.words
+    assert f"interval {100 * one.share.low:.3g}% to" in one.words
 
 
 def test_the_decision_names_all_that_are_not_shown_to_be_worse():

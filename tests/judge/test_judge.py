@@ -135,7 +135,7 @@ SENTENCES = {  # what is wrong: its check, words that follow, changes of the tem
                 judged.SENT,
                 judged.SENT + "    s.total[0] += HELD[-1][0]\n    HELD.append(x)\n",
             ),
-            ("    return State(np", "    HELD[:] = [np.zeros(p.d)]\n    return State(np"),
+            ("    return State(t", "    HELD[:] = [np.zeros(p.d)]\n    return State(t"),
             ("def init(p):", "HELD = []\n\n\ndef init(p):"),
         ],
     ),
@@ -161,8 +161,8 @@ SENTENCES = {  # what is wrong: its check, words that follow, changes of the tem
     ),
     "one arm breaks it": (
         "rows",
-        ["with 1 arms: IndexError", "line ", "best, arm = X[1, 0]"],
-        [("    best, arm = -np.inf, 0\n", "    best, arm = X[1, 0] * 0.0 - np.inf, 0\n")],
+        ["with 1 arms: IndexError", "line ", "best = X[1, 0]"],
+        [("best = -np.inf", "best = X[1, 0] * 0.0 - np.inf")],
     ),
     "nothing is declared": (
         "measured",
@@ -177,12 +177,15 @@ SENTENCES = {  # what is wrong: its check, words that follow, changes of the tem
     "messages before the shuffler": (
         "measured",
         ["Release(kernel, argument, 'counts')"],
-        [('Guarantee("local", 2.0', 'Guarantee("shuffle", 0.2')],
+        [
+            ('model="local"', 'model="shuffle"'),
+            ("sensitivity / p.scale", "0.1 * sensitivity / p.scale"),
+        ],
     ),
     "a promise far above": (
         "measured",
         ["does not confirm it"],
-        [("2.0 * math.sqrt(d) / p.scale", "5.0 * epsilon")],
+        [("sensitivity / p.scale", "5.0 * epsilon")],
     ),
     "no record is shown": (
         "measured",

@@ -14,7 +14,7 @@ def setting():
 
 
 def test_who_cannot_play_says_why(tmp_path, setting):
-    weak = ("2.0 * math.sqrt(d) / p.scale", "2.0 * epsilon")
+    weak = ("sensitivity / p.scale", "2.0 * epsilon")
     for what, why in (
         (judged.written(tmp_path, "weak", weak), r"must be \(8, 1/T\)-private"),
         (lambda: policies.example("sco_bandit"), recipes.ALONE[recipes.COMMON]),
