@@ -18,12 +18,12 @@ import runs
 import streams
 from streams import flat, same_bits, stream_for
 
-from companion import held
+from companion import held, policies
 from companion.contract import LARGEST_RECORD
 from companion.live import Live
 from companion.policies import fliphat, jdp_linucb, linucb
 
-EVERY = streams.names()
+EVERY = list(policies.TABLE)
 LATE = [n for n in EVERY if streams.example(n).delayed_feedback]
 IN_ORDER = [n for n in EVERY if n not in LATE]
 X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
