@@ -93,11 +93,10 @@ def test_no_mark_of_the_site_is_left_in_a_chapter(path):
     book = json.loads(path.read_text("utf8"))
     text = "".join("".join(c["source"]) for c in book["cells"])
     names = re.findall(r"\{glue:text\}`([^`]+)`", text)
-    output = {
-        "data": {readable.PREFIX: "'said'"},
-        "metadata": {"scrapbook": {"name": ""}},
-    }
-    outputs = [output | {"metadata": {"scrapbook": {"name": n}}} for n in names]
+    outputs = []
+    for name in names:
+        said = {"data": {readable.PREFIX: "'said'"}}
+        outputs.append(said | {"metadata": {"scrapbook": {"name": name}}})
     book["cells"].append({"cell_type": "code", "source": "", "outputs": outputs})
     readable.make_readable(book)
     for cell in book["cells"]:
