@@ -225,7 +225,6 @@ def test_one_warning_when_many_records_are_clipped(tmp_path):
         live.update(1, 0.5)
     feed(live, 5.0 * np.stack([X] * 20), np.full((20, 2), 0.5), range(20))
     assert live.report().clipped == {"contexts": 22, "rewards": 1, "records": 22}
-    assert live.report().rounds == sum(live.report().arms.values()) == 22
     again = loaded(live, tmp_path / "run")
     assert again.report() == live.report()
     again.select(5.0 * X)
