@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from companion import optimisers, policies
+from companion import policies
 from evidence.judge.checks import THETA, flat, run, same_bits, stream, stream_for
 
 __all__ = ["THETA", "flat", "run", "same_bits", "stream", "stream_for"]
@@ -31,11 +31,6 @@ def first_block(world, n, seed=4):
 def forms(X, V):
     """x'V^-1 x of the rows of X (K, d)."""
     return (X @ np.linalg.inv(V) * X).sum(axis=1)
-
-
-def optimiser(name):
-    """The small instance that an optimiser's module offers to these tests."""
-    return optimisers.example(name)
 
 
 def records_for(o, seed=0):
