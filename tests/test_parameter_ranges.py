@@ -12,13 +12,17 @@ import math
 import os
 import random
 import re
+from itertools import pairwise
 
 import pytest
+from nbformat.v4 import new_code_cell
+from papermill.translators import PythonTranslator
 from real_book import BOOK, ROOT
 from wheel import run
 
 from evidence.claims import rules
 from evidence.claims.claims import MIME, UNTESTED
+from tools.chapters import tags
 
 SETS = 2  # drawn for each chapter: both ends of every range
 # The largest value tried where the range goes further than a test can (by default the
@@ -96,40 +100,61 @@ def shown(output):
     return HTML.sub(" ", "".join(said)) + " ".join(map(str, spoken))
 
 
-def execute(path, parameters, folder, variables):
-    """The cells of a notebook that was executed in an empty folder."""
+def again(cells, parameters, i):
+    """Cells that forget all names and run again with these parameters, in the process
+    that has the libraries and kernels."""
+    found = [new_code_cell("%reset_selective -f .", id=f"forget-{i}")]
+    for cell in cells:
+        found.append({**cell, "id": f"{cell['id']}-{i}"})
+        if "parameters" in tags(cell):
+            found[-1]["metadata"] = {}  # papermill writes its own below the first
+            source = PythonTranslator.codify(parameters)
+            found.append(new_code_cell(source, id=f"parameters-{i}-set"))
+    return found
+
+
+def execute(path, several, folder, variables):
+    """The notebook executed in an empty folder, with the first of several sets of
+    parameters, then with the next: a list of the cells of each."""
     empty = folder / "empty"
+    target = folder / "out.ipynb"
+    book = json.loads(path.read_text("utf8"))
     empty.mkdir()
-    job = {
-        "input_path": str(path),
-        "output_path": str(folder / "out.ipynb"),
-        "parameters": parameters,
-        "cwd": str(empty),
-        "execution_timeout": 300,
-        "progress_bar": False,
-    }
-    run("-c", PAPERMILL, json.dumps(job), cwd=empty, env=variables)
+    cells = book["cells"]
+    book["cells"] = sum((again(cells, v, i) for i, v in enumerate(several[1:], 1)), cells)
+    (folder / "in.ipynb").write_text(json.dumps(book))
+    job = {"input_path": str(folder / "in.ipynb"), "output_path": str(target)}
+    job |= {"cwd": str(empty), "execution_timeout": 300, "progress_bar": False}
+    run(
+        "-c",
+        PAPERMILL,
+        json.dumps(job | {"parameters": several[0]}),
+        cwd=empty,
+        env=variables,
+    )
     assert list(empty.iterdir()) == []
-    return json.loads((folder / "out.ipynb").read_text("utf8"))["cells"]
+    done = json.loads(target.read_text("utf8"))["cells"]
+    starts = [k for k, c in enumerate(done) if c["id"].startswith("forget-")]
+    return [done[a:b] for a, b in pairwise([0, *starts, len(done)])]
 
 
 RANDOM = [name for name in BOOK if "seed" in BOOK[name].parameters]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("number", range(SETS))
 @pytest.mark.parametrize("name", RANDOM)
-def test_corners_run_to_the_end(tmp_path, installed, name, number):
-    parameters = sets(BOOK[name])[number]
+def test_corners_run_to_the_end(tmp_path, installed, name):
+    several = sets(BOOK[name])
     if name == "performance":  # it runs `benchmarks`, which stand beside the book
         installed = installed | {
             "PYTHONPATH": f"{installed['PYTHONPATH']}{os.pathsep}{ROOT}"
         }
-    cells = execute(BOOK[name].path, parameters, tmp_path, installed)
-    assert all(c["execution_count"] for c in cells if c["cell_type"] == "code")
-    outputs = [(c["id"], o) for c in cells for o in c.get("outputs", [])]
-    records = [r for _, o in outputs for r in o.get("data", {}).get(MIME, [])]
-    wrong = {r["id"]: r["verdict"] for r in records if r["verdict"] != UNTESTED}
-    assert wrong == {}, parameters
-    missing = {cell: shown(o) for cell, o in outputs if NAN.search(shown(o))}
-    assert missing == {}, parameters
+    books = execute(BOOK[name].path, several, tmp_path, installed)
+    for cells, parameters in zip(books, several, strict=True):
+        assert all(c["execution_count"] for c in cells if c["cell_type"] == "code")
+        outputs = [(c["id"], o) for c in cells for o in c.get("outputs", [])]
+        records = [r for _, o in outputs for r in o.get("data", {}).get(MIME, [])]
+        wrong = {r["id"]: r["verdict"] for r in records if r["verdict"] != UNTESTED}
+        assert wrong == {}, parameters
+        missing = {cell: shown(o) for cell, o in outputs if NAN.search(shown(o))}
+        assert missing == {}, parameters
