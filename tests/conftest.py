@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import streams
 import wheel as wheels
 
 from companion.jit import CACHE
@@ -111,25 +109,6 @@ def smoke_site(shared):
     code = (root / "exit-code").read_text()
     assert code == "0", log.read_text("utf8", "replace")[-8000:]
     return root / "_build" / "html"
-
-
-@pytest.fixture(scope="session")
-def interpreted(request, shared):
-    """The policies and optimisers that tests of this session ask about, in a process
-    without compilation."""
-    asked = [i for i in request.session.items if "interpreted" in i.fixturenames]
-    params = [i.callspec.params for i in asked]
-    names = sorted({p.get("module") or p["name"] for p in params})
-    out = shared / "interpreted.pickle"
-    with out.with_suffix(".lock").open("w") as lock:  # once for all workers
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not out.exists():
-            half = out.with_suffix(".half")
-            env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-            command = [sys.executable, streams.__file__, half, *names]
-            subprocess.run(command, env=env, check=True, timeout=900)
-            half.rename(out)
-    return pickle.loads(out.read_bytes())
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Policies as data, and the live interface: what it refuses changes nothing."""
 
 import inspect
-import pickle
 import sys
 
 import numpy as np
@@ -24,9 +23,8 @@ RELEASE = core.Release(np.copy, "a", "gaussian")
         np.ones((2, 4)),
         np.ones((0, 3)),
         [[np.nan, 0, 0]],
-        [[np.inf, 0, 0]],
+        [[1e31, 0, 0]],
         "X",
-        None,
     ],
 )
 def test_bad_contexts_are_refused_and_change_nothing(bad, live):
@@ -50,17 +48,6 @@ def test_bad_feedback_is_refused_and_changes_nothing(arm, r, live):
     assert live.rounds == 1
 
 
-def test_what_is_outside_of_a_universe():
-    # by rounding alone
-    half = np.sqrt(0.5)
-    edge = np.full(3, 3**-0.5) * (1.0 + 1e-12)
-    offset = core.Universe(low=0.0, offset=True)
-    assert core.Universe().outside(edge, 1.0) == (False, False)
-    assert offset.outside(np.array([0.7, half]), -0.1) == (False, True)
-    for last in (0.7, 0.72):  # the constant is 0.7071
-        assert offset.outside(np.array([0.1, last]), 0.0) == (True, False)
-
-
 def test_another_arm_than_advised_may_be_played(live):
     live.select(X)
     live.update(1, 1.0)
@@ -79,16 +66,6 @@ def test_the_callers_array_may_be_reused(live):
         other.update(same, 1.0)
         contexts[:] = X
     assert all(map(same_bits, flat(live.state), flat(other.state)))
-
-
-def test_policy_travels_by_name_and_keeps_its_kernels():
-    policy = linucb(3, ridge=0.25).renamed("mine")
-    data = pickle.dumps(policy)
-    assert len(data) < 1000
-    again = pickle.loads(data)
-    assert again == policy
-    assert again.loop is policy.loop
-    assert again.name == "mine"
 
 
 def test_the_loop_borrows_its_arrays_and_keeps_none(rng):
@@ -125,18 +102,25 @@ def test_only_steps_of_the_package_play_without_counts_of_references():
     assert (arms == 0).all()
 
 
+BALL = core.Universe()
+OFFSET = core.Universe(low=0.0, offset=True)  # the constant is 0.7071
+
+
 @pytest.mark.parametrize(
-    ("x", "r", "said"),
+    ("universe", "x", "r", "said"),
     [
-        ([0.6, 0.8], 1.0, (False, False)),
-        ([0.6, 0.8], 1.001, (False, True)),
-        ([0.6, 0.8], -1.0, (False, False)),
-        ([0.6, 0.8], -1.001, (False, True)),
-        ([0.6, 0.801], 0.0, (True, False)),
+        (BALL, [0.6, 0.8], 1.0, (False, False)),
+        (BALL, [0.6, 0.8 + 1e-12], -1.0, (False, False)),  # by rounding alone
+        (BALL, [0.6, 0.8], 1.001, (False, True)),
+        (BALL, [0.6, 0.8], -1.001, (False, True)),
+        (BALL, [0.6, 0.801], 0.0, (True, False)),
+        (OFFSET, [0.7, np.sqrt(0.5)], -0.1, (False, True)),
+        (OFFSET, [0.1, 0.7], 0.0, (True, False)),
+        (OFFSET, [0.1, 0.72], 0.0, (True, False)),
     ],
 )
-def test_a_record_at_the_end_of_a_universe_is_inside(x, r, said):
-    assert core.Universe().outside(np.array(x), r) == said
+def test_a_record_at_the_end_of_a_universe_is_inside(universe, x, r, said):
+    assert universe.outside(np.array(x), r) == said
 
 
 @pytest.mark.parametrize("worst", [1.1e30, -1.1e30])

@@ -88,7 +88,6 @@ def test_no_policy_stands_under_the_name_of_another_in_experiments(path):
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ('{"JDP-LinUCB": jdp_linucb}', []),
         ('{"JDP-LinUCB": sdp_linucb}', [("JDP-LinUCB", "sdp_linucb")]),
         ('{"LinUCB": [linucb(3, width=w) for w in tried]}', []),
         (
@@ -102,7 +101,6 @@ def test_no_policy_stands_under_the_name_of_another_in_experiments(path):
             'residual_fliphat(3).renamed(f"FLIPHAT, {e}")',
             [("FLIPHAT,", "residual_fliphat")],
         ),
-        ('{"one step": residual_fliphat(3)}', []),
     ],
 )
 def test_what_stands_under_a_label(code, found):

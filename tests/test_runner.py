@@ -56,11 +56,8 @@ def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
     root = tiny(tmp_path, one=cells)
     (root / "book" / "scales.yml").write_text("smoke: {one: {T: 200, delta: 1.0e-6}}")
     package = root / "companion"
-    for folder in ("a", "b"):
-        (package / folder).mkdir()
-        (package / folder / "__init__.py").touch()
-        (package / folder / "room.py").write_text('"""A room."""\nx = 1\n')
-    (package / "a" / "published.json").write_text("1")
+    (package / "a").mkdir()
+    (package / "a" / "__init__.py").touch()
 
     def after(path=None, text=None, *options):
         if path:
@@ -72,13 +69,6 @@ def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
     room = package / "a" / "room.py"
     path = root / "book" / "one.ipynb"
     assert after(room, '"""A room."""\nfrom companion import ground\n') == 1
-    assert (
-        after(
-            room,
-            '"""A room, described."""\n# at length\nfrom companion import ground\n',
-        )
-        == 1
-    )
     # the committed value: the same result
     assert after(None, None, "-p", "T", "500") == 1
     assert after(None, None, "--scale", "smoke") == 2
@@ -86,12 +76,11 @@ def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
     assert "200 1e-06" in shown
     assert "papermill" not in shown
     assert after() == 2  # back at the first parameters: still in the cache
-    assert after(package / "b" / "room.py", "x = 2\n") == 2
-    assert after(package / "a" / "published.json", "2") == 3
-    assert after(package / "ground.py", "y = 1\n") == 4
+    assert after(package / "b.py", "x = 2\n") == 2
+    assert after(package / "ground.py", "y = 1\n") == 3
     book = json.loads(path.read_text())
     book["cells"][0]["source"] = "# Another title"
-    assert after(path, json.dumps(book)) == 4
+    assert after(path, json.dumps(book)) == 3
     merged = cache.refreshed(  # prose of the source, outputs of the execution
         json.loads(executed(root, "one")[0].read_bytes()),
         chapters.Chapter(
@@ -107,8 +96,8 @@ def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
     assert times["chapters"][0]["title"] == "Another title"
     assert times["chapters"][0]["cpu_seconds"] > 0
     book["cells"][-1]["source"] += "\nprint(1)"
-    assert after(path, json.dumps(book)) == 5
-    assert after(None, None, "--force") == 6
+    assert after(path, json.dumps(book)) == 4
+    assert after(None, None, "--force") == 5
 
 
 def without_kernel(monkeypatch, during):
@@ -126,13 +115,20 @@ def without_kernel(monkeypatch, during):
 
 
 @pytest.mark.parametrize(
-    "what",
-    ["a module", "its data", "the notebook", "prose", "another"],
+    ("what", "named"),
+    [
+        ("a module", "room.py"),
+        ("its data", "published.json"),
+        ("the notebook", "one.ipynb"),
+        ("prose", ""),
+        ("another", ""),
+    ],
 )
 def test_a_result_is_kept_only_if_what_it_depends_on_was_not_written_to(
     tmp_path,
     monkeypatch,
     what,
+    named,
 ):
     root = tiny(tmp_path, one=["if 0:\n    from companion.a import room"])
     book = root / "book" / "one.ipynb"
@@ -147,10 +143,8 @@ def test_a_result_is_kept_only_if_what_it_depends_on_was_not_written_to(
         path.write_text(text)
 
     def during():
-        if what == "a module":
-            written_and_put_back(room)
-        elif what == "its data":
-            written_and_put_back(room.with_name("published.json"))
+        if what in ("a module", "its data"):
+            written_and_put_back(room.with_name(named))
         elif what == "another":
             (room.parent / "other.py").touch()
         else:
@@ -159,16 +153,11 @@ def test_a_result_is_kept_only_if_what_it_depends_on_was_not_written_to(
 
     without_kernel(monkeypatch, during)
     done = asked(root)
-    kept = what in ("prose", "another")
-    assert (done.returncode, len(executed(root, "one"))) == ((0, 1) if kept else (1, 0))
-    if not kept:
-        named = {
-            "a module": "room.py",
-            "its data": "published.json",
-            "the notebook": "one.ipynb",
-        }
+    assert done.returncode == bool(named)
+    assert len(executed(root, "one")) == (not named)
+    if named:
         assert "ran while this was written to, so its result is not kept" in done.stderr
-        assert f"{named[what]}. Say the same again." in done.stderr
+        assert f"{named}. Say the same again." in done.stderr
 
 
 def test_the_scoreboard_is_kept_only_if_its_records_were_not_written_to(
@@ -224,24 +213,6 @@ def test_kernels_are_this_python_without_the_settings_of_the_reader(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert KernelSpecManager().get_kernel_spec("python3").argv[0] == sys.executable
-
-
-@pytest.mark.slow
-def test_a_chapter_runs_without_the_settings_of_the_reader(tmp_path, monkeypatch):
-    (tmp_path / "sitecustomize.py").write_text("import builtins\nbuiltins.theirs = 1\n")
-    startup = tmp_path / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    (startup / "theirs.py").write_text("theirs = 1\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("PYTHONSTARTUP", str(startup / "theirs.py"))
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    told = f"import sys\nassert sys.executable == {sys.executable!r}"
-    root = tiny(
-        tmp_path,
-        one=[told, 'assert "theirs" not in globals() | vars(__builtins__)'],
-    )
-    done = asked(root)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("tool", [runner, pdf])

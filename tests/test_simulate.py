@@ -11,6 +11,7 @@ import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -125,14 +126,10 @@ def block(n=10, K=4, d=3, **changes):
     [
         ("X must be", block(X=np.ones((10, 4, 3), dtype=np.float32))),
         ("X must be", block(X=np.ones((10, 4, 6))[:, :, ::2])),
-        ("X must be", block(X=[[[1.0]]])),
         ("R must be finite", block(R=np.full((10, 4), np.nan))),
         ("mu must be finite", block(mu=np.full((10, 4), np.inf))),
         ("mu must have shape", block(mu=np.ones((9, 4)))),
-        (
-            "X must have shape",
-            block(X=np.ones((10, 3)), R=np.ones((10, 3)), mu=np.ones((10, 3))),
-        ),
+        ("X must have shape", block(X=np.ones((10, 3)))),
         ("must have shape", block(n=0)),
         ("dimension d=3", block(d=2)),
         ("T=10 rounds", block(n=9)),
@@ -158,17 +155,14 @@ def gaps(p, s, X, R, rng, arms):
     arms[:] = 0
 
 
-@pytest.mark.parametrize("cuts", [(5,), (2, 3), (1, 1, 3), (4, 1)])
+@pytest.mark.parametrize("cuts", [[], [2], [1, 2], [4]])
 def test_regret_by_hand_at_the_ends_of_blocks(cuts):
     """Gaps 1, 2, 3, 4, 5: sums 1, 3, 6, 10, 15, wherever blocks end."""
     mu = np.zeros((5, 2))
     mu[:, 1] = [1.0, 2.0, 3.0, 4.0, 5.0]
     blocks = []
-    start = 0
-    for n in cuts:
-        part = np.ascontiguousarray(mu[start : start + n])
-        blocks.append((np.ones((n, 2, 3)), np.zeros((n, 2)), part))
-        start += n
+    for part in np.split(mu, cuts):
+        blocks.append(block(n=len(part), K=2, mu=part))
     first = random()._replace(play=gaps)
     for grid, sums in (([1, 2, 4], [1.0, 3.0, 10.0, 15.0]), ([3, 5], [6.0, 15.0])):
         found = simulate(Fixed(*blocks), [first], 5, [1], grid=grid)
@@ -218,15 +212,11 @@ def test_to_frame_is_tidy():
     np.testing.assert_array_equal(result.regret, expected)
 
 
-@pytest.mark.parametrize("every", [7, 50, 400])
-def test_trace_watches_the_run_of_simulate(every):
+def test_trace_watches_the_run_of_simulate():
     env = sphere(30, 3)
     policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.1)
     (seed,) = repetitions(3, 1)
     final = simulate(env, [policy], 400, [seed]).final[0, 0]
-    for t, *_ in trace(env, policy, 400, seed, every):
-        last = t
-    assert last == 400 // every * every
     lost = 0.0
     for _, _, _, mu, arms in trace(env, policy, 400, seed, 1):
         lost += mu.max() - mu[0, arms[0]]
@@ -415,41 +405,30 @@ def test_ctrl_c_ends_every_experiment_that_plays_blocks():
     need_soon_ended(lambda: parallel_map(watched, [(seed,) for seed in range(3)]))
 
 
+class Deadly(NamedTuple):
+    """A world whose twentieth run in a process kills it, in the first one that comes so
+    far."""
+
+    world: object
+    killed: Path
+
+    def blocks(self, T, rng):
+        PLAYED.append(T)
+        if len(PLAYED) == 20 and not self.killed.exists():
+            self.killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.world.blocks(T, rng)
+
+
 @pytest.mark.slow
-def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bits():
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bits(tmp_path):
     from distributed import Client, LocalCluster
 
     seeds = repetitions(12, 400)
-    expected = simulate(sphere(4, 3), FEW, 400, seeds)
+    world = sphere(4, 3)
+    deadly = Deadly(world, tmp_path / "killed")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
-        victim = next(iter(client.run(os.getpid).values()))
-        executor = Killing(client, victim, after=100)
-        result = simulate(sphere(4, 3), FEW, 400, seeds, executor)
-        survivors = set(client.run(os.getpid).values())
-    assert executor.killed.is_set()
-    assert victim not in survivors
-    assert same_bits(expected.regret, result.regret)
-
-
-class Killing:
-    """A Dask client that kills a process once `after` tasks are done."""
-
-    def __init__(self, executor, pid, after):
-        self.executor = executor
-        self.pid = pid
-        self.left = after
-        self.lock = threading.Lock()
-        self.killed = threading.Event()
-
-    def submit(self, *call):
-        future = self.executor.submit(*call)
-        future.add_done_callback(self._count)
-        return future
-
-    def _count(self, _):
-        with self.lock:
-            self.left -= 1
-            if self.left == 0:
-                os.kill(self.pid, signal.SIGKILL)
-                self.killed.set()
+        result = simulate(deadly, FEW, 400, seeds, client)
+    assert deadly.killed.exists()
+    assert same_bits(simulate(world, FEW, 400, seeds).regret, result.regret)

@@ -132,30 +132,13 @@ def test_fiellers_interval_by_hand():
     assert found == pytest.approx((2.0, 2.0 - half, 2.0 + half))
 
 
-def test_one_repetition_has_no_interval():
-    with pytest.raises(ValueError, match="samples must hold at least 2 repetitions"):
-        stats.mean_interval([1.0])
-
-
-def test_one_repetition_has_no_exponent():
-    with pytest.raises(ValueError, match=r"samples must be \(n >= 2, 2\)"):
-        stats.exponent([1.0, 2.0], [[1.0, 2.0]])
-
-
-def test_an_exponent_at_zero_is_refused():
-    with pytest.raises(ValueError, match="x must hold numbers > 0"):
-        stats.exponent([0.0, 1.0], [[1.0, 2.0], [1.0, 2.0]])
-
-
 @pytest.mark.parametrize(
     ("bound", "value", "spec", "printed"),
     [
         (at_least, 0.7285, ".3g", "0.728"),
         (at_least, 3.396, ".2g", "3.3"),
-        (at_least, 1.289, ".3g", "1.28"),
         (at_most, 0.7285, ".3g", "0.729"),
         (at_most, 3.31, ".2g", "3.4"),
-        (at_most, 1.281, ".3g", "1.29"),
         (at_least, 1.0 - 1e-15, ".3g", "1"),  # one, but for rounding
         (at_most, 1.0 + 1e-15, ".3g", "1"),
         (at_least, np.inf, ".3g", "inf"),

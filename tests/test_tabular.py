@@ -84,7 +84,6 @@ def test_a_column_named_by_a_number_with_levels_that_are_truth_values():
         (lambda: made(columns={"age": (0, 1)}), "'age' must have public bounds"),
         (lambda: made(reward=1.0), "'reward' must have public bounds"),
         (lambda: made(columns={}), "columns must be a dictionary"),
-        (lambda: made(arms=("a", "a")), "arms must be two or more"),
         (lambda: made(arms=(7, "7")), "arms must be two or more different"),
         (lambda: levels(1, True), "levels must be two or more different"),
         (lambda: made().label(2), r"arm must be an integer in \[0, 1\]"),
@@ -102,10 +101,6 @@ def test_a_column_named_by_a_number_with_levels_that_are_truth_values():
         (lambda: made().context({"age": 3}), "the table must have one column 'drink'"),
         (lambda: made().context(None), "the table must have one column 'age'"),
         (lambda: made().contexts([{"age": 3}]), "table must be a data frame"),
-        (
-            lambda: made().context({"age": 3, "drink": "milk"}),
-            "must be in .*; row 0 has 'milk'",
-        ),
         (
             lambda: made().context({"age": 3, "drink": pd.NA}),
             "'drink' .*missing.* must be in",
@@ -177,8 +172,6 @@ HEAD = "id,age,income,score,city\n"
             r"people.csv, line 4 \(row 1\) has 2 entries",
         ),
         ("age,income,age\n1,2,3\n", "people.csv: the column 'age' stands more than once"),
-        ("city,age,income,city\na,1,2,b\n", "the column 'city' stands more than once"),
-        ("", "people.csv must begin with a line of names; it is empty"),
         ("\n\n", "people.csv must begin with a line of names; it is empty"),
         (HEAD, "people.csv must have a row below its names"),
         (HEAD.encode("utf-16"), "people.csv must be text in UTF-8; byte 0"),

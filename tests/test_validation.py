@@ -113,7 +113,7 @@ OUT = {  # of the range of every function that takes it
     "K": [0],
     "T": [0],
     "n": [0],
-    "epsilon": [0.0, np.nan],
+    "epsilon": [0.0],
     "delta": [0.0, 1.0],
 }
 STATISTICS = {
@@ -121,11 +121,8 @@ STATISTICS = {
     "ridge": [0.0, 5e-324],
     "shift": [-1.0],
     "noise": [-1.0],
-    "theta_bound": [np.nan],
     "failure": [0.0],
     "width": [-1.0],
-    "calibration": ["none"],
-    "universe": ["cube"],
 }
 BOUNDS = {"theta_bound": [-1.0, 1e-300], "failure": [1.0]}
 GLM = BOUNDS | {"kappa": [1.0], "link": ["linear"]}
@@ -136,7 +133,6 @@ SQUARES = {
     "radius": [-1.0, 1e60],
     "label_bound": [0.0],
     "step_scale": [0.0],
-    "calibration": ["exact"],
 }
 REFUSED = {  # beside OUT
     "linucb": {"ridge": [5e-324], "d": [10**6]},
@@ -165,17 +161,14 @@ REFUSED = {  # beside OUT
         "penalty_all": [-1.0],
         "d": [10**6],
     },
-    "lasso_bandit": {"penalty": [0.0], "every": [0], "tolerance": [np.nan], "T": [10**9]},
+    "lasso_bandit": {"penalty": [0.0], "every": [0], "T": [10**9]},
     "local_md": SQUARES | {"p": [1.0]},
-    "noisy_sfw": SQUARES | {"p": [2.5], "step_scale": [0.0, 10.0]},
+    "noisy_sfw": SQUARES | {"p": [2.5], "step_scale": [10.0]},
     "noisy_sgd": SQUARES | {"p": [1.5], "lipschitz": [0.0]},
     "joint_glm": {
         "theta_bound": [0.0],
         "kappa": [1.0],
-        "preset": ["best"],
-        "rule": ["literal"],
         "link": ["linear"],
-        "calibration": ["tight"],
         "width": [-1.0],
         "T": [10**9],
     },
@@ -188,19 +181,15 @@ REFUSED = {  # beside OUT
         "first": [399],
         "gamma": [0.0],
         "steps": [0],
-        "widths": ["all"],
         "penalty": [0.0],
         "tolerance": [1.0],
         "share": [0.0, 1e-100],
-        "calibration": ["exact"],
-        "link": ["cloglog"],
     },
     "sphere": {
         "K": [1, 2.5],
         "d": [1],
-        "noise": [-1.0, np.nan],
+        "noise": [-1.0],
         "shrink": [0.0, 1.5],
-        "rewards": ["uniform"],
         "fresh": [1],
         "offset": [False],
     },
@@ -212,15 +201,15 @@ REFUSED = {  # beside OUT
         "entries": [0],
         "largest": [0],
     },
-    "gaussian_scale": {"sensitivity": [0.0, np.inf], "method": ["best"]},
+    "gaussian_scale": {"sensitivity": [0.0, np.inf]},
     "start": {"seed": ["abc", -1, 1.5, True, [1]]},
-    "mean_interval": {"samples": [[1.0], [1.0, np.nan]], "level": [0.0, 1.0]},
+    "mean_interval": {"samples": [[1.0]], "level": [0.0, 1.0]},
     "exponent": {
         "x": [[0.0, 1.0]],
         "samples": [[[1.0, 2.0]], [[1.0, -2.0]] * 2, np.ones((2, 3))],
     },
     "proportion": {"hits": [11, -1], "trials": [0]},
-    "world": {"kind": ["cube"], "d": [41], "theta_bound": [0.0], "link": ["linear"]},
+    "world": {"d": [41], "theta_bound": [0.0], "link": ["linear"]},
 }
 
 

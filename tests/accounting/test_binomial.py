@@ -52,32 +52,33 @@ def bounds(*query):
     return np.array([binomial_delta(e, *query) for e in EPSILONS])
 
 
-@pytest.mark.parametrize("p", [0.25, 0.8])
-@pytest.mark.parametrize("bits", [1, 30, 5000])
-@pytest.mark.parametrize("move", [1, 7, 20])
-def test_dominates_the_exact_delta_of_one_entry(bits, p, move):
-    bound = bounds(bits, p, move, 1, move)
-    for shift in range(1, move + 1):
-        assert (exact_deltas([shift], bits, p) <= bound + 1e-13).all()
-
-
 @pytest.mark.parametrize(
-    ("n", "bits", "move"),
-    [(2, 25, 3.0), (2, 120, 12.0), (3, 40, 3.5)],
+    ("n", "bits", "p", "move"),
+    [
+        (1, 1, 0.25, 1.0),
+        (1, 1, 0.8, 7.0),
+        (1, 30, 0.8, 1.0),
+        (1, 30, 0.25, 20.0),
+        (1, 5000, 0.25, 7.0),
+        (1, 5000, 0.8, 20.0),
+        (2, 25, 0.25, 3.0),
+        (2, 120, 0.25, 12.0),
+        (3, 40, 0.25, 3.5),
+    ],
 )
-def test_dominates_the_exact_delta_of_every_allocation(n, bits, move):
+def test_dominates_the_exact_delta_of_every_allocation(n, bits, p, move):
     largest = int(move)
-    bound = bounds(bits, 0.25, move, n, largest)
+    bound = bounds(bits, p, move, n, largest)
     steps = []
     for s in itertools.combinations_with_replacement(range(largest + 1), n):
         size = np.hypot.reduce(s)
-        if 0 < size <= move and (n == 2 or size > move - 1):
+        if 0 < size <= move and (n < 3 or size > move - 1):
             steps.append(s)
     for s in steps:
         for signs in itertools.product((1, -1), repeat=n - 1):
             # the law of -s is the other direction of s
             shift = [s[0], *np.multiply(s[1:], signs)]
-            assert (exact_deltas(shift, bits, 0.25) <= bound + 1e-13).all()
+            assert (exact_deltas(shift, bits, p) <= bound + 1e-13).all()
 
 
 @pytest.mark.parametrize(("bits", "within"), [(10**4, 0.1), (10**6, 0.02), (10**9, 0.02)])
@@ -194,13 +195,9 @@ def test_two_adaptive_releases_are_bounded(epsilon):
     def by_parity(y):
         return -3 if y % 2 else 3
 
-    def above(y):
-        return 3 if y > 75 else 0
-
     exact = exact_adaptive_delta(epsilon, first, second, always)
     assert exact <= bound < 1.6 * exact + 1e-3
     assert exact_adaptive_delta(epsilon, first, second, by_parity) <= bound
-    assert exact_adaptive_delta(epsilon, first, second, above) <= bound
 
 
 def test_times_is_repetition():

@@ -11,9 +11,7 @@ from companion.accounting.privacy import gaussian_delta, gaussian_epsilon, gauss
 
 
 def test_scale_and_delta_have_their_known_values():
-    assert gaussian_scale(1.0, 1e-5) == pytest.approx(3.7306316348, abs=2e-10)
     assert gaussian_scale(10.0, 0.1, 2.0) == pytest.approx(0.5636241443, abs=2e-10)
-    assert gaussian_delta(1.0, 2.0) == pytest.approx(0.006829594983, abs=1e-12)
     # total variation
     assert gaussian_delta(0.0, 1.0) == pytest.approx(0.382924922548, abs=1e-12)
 
@@ -171,11 +169,6 @@ def test_an_epsilon_is_found_at_any_size():
         epsilon = privacy.zcdp_epsilon(rho, delta)
         assert privacy.zcdp_delta(rho, epsilon) <= delta
         assert privacy.zcdp_delta(rho, epsilon * (1 - 1e-9)) > delta
-    assert privacy.zcdp_epsilon(5e-17, 1e-9) == pytest.approx(1.2965e-8, rel=1e-4)
-    for shift, delta in [(1e-12, 1e-15), (1e-9, 1e-12), (1e-20, 1e-40)]:
-        epsilon = privacy.epsilon_at(delta, shift)
-        assert true_delta(epsilon, 1.0 / shift) <= delta
-        assert true_delta(epsilon * (1 - 1e-9), 1.0 / shift) > delta
 
 
 def test_an_edge_is_found_from_both_sides_and_on_the_right_one():

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sco_streams import OPTIONS, records
 from streams import learn
 
@@ -98,15 +99,13 @@ def test_a_step_profile_is_that_of_the_exact_mixture():
     g = 0.1
     noise = 1.5
     z = np.linspace(-20, 20, 200_001)
-
-    def normal(m):
-        return np.exp(-((z - m) ** 2) / (2 * noise**2)) / (noise * math.sqrt(2 * math.pi))
-
     for epsilon in (0.01, 0.05, 0.1):
         bound = math.exp(float(sgd.log_profile(epsilon, g, noise)))
         worst = 0.0
         for u in (-0.5, 0.0, 0.5):
-            p, q = ((1 - g) * normal(u) + g * normal(m) for m in (0.5, -0.5))
+            same = (1 - g) * norm.pdf(z, u, noise)
+            p = same + g * norm.pdf(z, 0.5, noise)
+            q = same + g * norm.pdf(z, -0.5, noise)
             exact = np.trapezoid(
                 np.maximum(p - math.exp(epsilon) * q, 0.0),
                 z,

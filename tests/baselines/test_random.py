@@ -14,6 +14,5 @@ def test_every_arm_is_as_likely_whatever_is_paid():
     R = np.tile([1.0, 0.0, -1.0], (n, 1))
     arms, state = run(random(), X, R, seed=0)
     assert state.t == n
-    assert sps.chisquare(np.bincount(arms, minlength=3)).pvalue > 1e-7
     pairs = np.bincount(3 * arms[:-1:2] + arms[1::2], minlength=9)
     assert sps.chisquare(pairs).pvalue > 1e-7

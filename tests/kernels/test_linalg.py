@@ -75,22 +75,16 @@ def test_cholesky(d):
         assert not linalg.cholesky(A, L)
 
 
-def project_in_norm(S, z, radius):
-    d = len(z)
-    out = np.empty(d)
-    linalg.project_ball_in_norm(S, z, radius, np.empty((d, d)), np.empty(d), out)
-    return out
-
-
 @pytest.mark.parametrize("condition", [1.0, 1e3, 1e8])
 @pytest.mark.parametrize("d", [1, 2, 5, 12])
 def test_project_ball_in_norm_is_optimal(d, condition):
     """KKT: S(v - z) = -m v for some m >= 0, with ||v|| = radius where m > 0."""
+    v = np.empty(d)
     for length in (0.5, 1.0 + 1e-12, 1.5, 1e4):
         S = definite(d, condition)
         z = RNG.standard_normal(d)
         z *= length / np.linalg.norm(z)
-        v = project_in_norm(S, z, 1.0)
+        linalg.project_ball_in_norm(S, z, 1.0, np.empty((d, d)), np.empty(d), v)
         pull = S @ (z - v)
         m = pull @ v / (v @ v)
         assert np.linalg.norm(v) <= 1.0 + 1e-12

@@ -212,18 +212,9 @@ def test_generalized_gaussian_law(d, r, variance):
 SCORES = np.array([0.3, -1.0, 1.1, 0.9])
 
 
-def test_noisy_max_law():
-    """Of two scores a gap g apart, the lower wins with P(Laplace + Laplace > g), and of
-    many the argmax of the same draws."""
-    n = 50_000
+def test_the_noisy_max_is_that_of_scores_with_laplace_noise():
+    """A difference of two exponentials of the same draws."""
     scale = 0.7
-    gap = 0.8
-    rng = np.random.default_rng(12)
-    two = np.array([gap, 0.0])
-    lower = 0.5 * (1.0 + gap / (2.0 * scale)) * np.exp(-gap / scale)
-    _, wins = counts(n, 2, mechanisms.noisy_max, rng, two, scale)
-    spread = np.sqrt(n * lower * (1 - lower))
-    assert abs(wins - n * lower) < SIGMAS * spread
     fast = np.random.default_rng(13)
     slow = np.random.default_rng(13)
     for _ in range(100):

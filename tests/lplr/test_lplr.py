@@ -102,14 +102,10 @@ def test_the_noise_drawn_has_the_scales_of_the_parameters(n):
     oracle = alg.lplr_params(2, 10**4, 0.5, M=2)
     oracle = oracle._replace(threshold=-1e18)
     rng = np.random.default_rng([1, n])
-    tree = public_state(oracle)
-    nodes = slice(tree.start[1], tree.start[2])
     seen = np.empty((1500, 2, 5))
     for row in seen:
-        tree.stat[nodes, alg.COUNT] = 0.0
-        tree.stat[nodes, alg.ERROR] = 0.0
-        tree.vec[nodes] = 0.0
-        tree.mat[nodes] = 0.0
+        tree = public_state(oracle)
+        nodes = slice(tree.start[1], tree.start[2])
         alg.add_noise(oracle, tree, 2, n, rng)
         alg.add_noise(oracle, tree, 3, n, rng)
         row[:, 0] = tree.stat[nodes, alg.COUNT]
@@ -386,7 +382,7 @@ def test_the_noise_of_the_plain_version_is_that_of_the_messages(d):
 
 @pytest.mark.parametrize(
     ("length", "y", "name"),
-    [(1.0, 1.0, "phi"), (np.nan, 1.0, "phi"), (0.5, 1.1, "y"), (0.5, np.nan, "y")],
+    [(1.0, 1.0, "phi"), (np.nan, 1.0, "phi"), (0.5, 1.1, "y")],
 )
 def test_users_are_checked(length, y, name):
     phi = np.full((8, 2), length)

@@ -112,9 +112,7 @@ def test_printed_constants_of_table_2():
     assert gamma == pytest.approx(1289, rel=2e-3)
 
 
-@pytest.mark.parametrize(
-    ("star", "true"), [(2.5, 0.36), (8.0, 1.62), (16.0, 4.05), (32.0, 10.6)]
-)
+@pytest.mark.parametrize(("star", "true"), [(2.5, 0.36), (32.0, 10.6)])
 def test_true_epsilon_of_the_printed_tree(star, true):
     rho = experiments.printed_tree_rho(4.0, 0.02, star)
     assert joint.exact_epsilon(rho, 0.02 / 3) == pytest.approx(true, rel=0.02)
@@ -124,7 +122,6 @@ def test_true_epsilon_of_the_printed_tree(star, true):
     ("epsilon", "delta", "N", "total"),
     [
         (4.0, 0.02, 10**3, 3.84),
-        (4.0, 0.02, 10**4, 4.18),
         (4.0, 0.02, 10**6, 4.77),
         (1.0, 0.01, 10**6, 1.03),
     ],
