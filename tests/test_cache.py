@@ -100,3 +100,19 @@ def test_data_beside_an_imported_module_are_part_of_the_closure(tmp_path):
     assert closure() == first
     (tmp_path / "companion" / "one" / "table.json").write_text("[2]")
     assert closure() != first
+
+
+def test_outputs_of_an_execution_stand_below_their_cells_as_they_are_now(tmp_path):
+    """Cells: the title, the parameters, those that were injected, two of code."""
+    path = notebook(tmp_path / "one.ipynb", "x = 1", "y = 1")
+    ran = chapters.read(path).notebook
+    ran["cells"].insert(2, cell(2))
+    ran["cells"][2]["metadata"]["tags"] = ["injected-parameters"]
+    for count, done in enumerate(ran["cells"]):
+        done["outputs"] = [count]
+    chapter = chapters.read(notebook(path, "x = 1", "y = 1", title="Another"))
+    chapter.notebook["cells"][1]["metadata"]["tags"].append("remove-cell")
+    shown = cache.refreshed(ran, chapter)["cells"]
+    assert shown[0]["source"] == ["# Another"]
+    assert [c["outputs"] for c in shown[1:]] == [[1], [2], [3], [4]]
+    assert shown[2]["metadata"]["tags"] == ["injected-parameters", "remove-cell"]
