@@ -89,7 +89,10 @@ def test_rows_keep_limits_and_what_they_reject():
     assert claim.verdict == "consistent"
     page = claim._repr_html_()
     for said in (
-        "twice the number: 3 <small>[2.5, 3.5]</small>",
+        'data-label="The rule rejects">twice the number: 3 <small>[2.5, 3.5]</small>',
+        'data-label="Setting">T = 10<',
+        'data-label="Measured">0.5 <small>[0.4, 0.6]<',
+        'data-label="Rule">ratio at most 2<',
         "not twice the number",
         "Left open by the paper: the width",
     ):

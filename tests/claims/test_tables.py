@@ -53,6 +53,8 @@ def test_a_share_adds_the_errors_of_one_run_and_averages_those_of_many(
     half = 1.959964 * np.hypot(own, 0.02) / smaller
     share = tables.share([[row] * in_a_run] * runs)
     assert share == pytest.approx((1.0, 1.0 - half, 1.0 + half), rel=1e-6)
+    other = ["b", 2.0 * mean, 0.0, SAMPLES]  # a half of what is published
+    assert tables.share([[row, other]]).value == pytest.approx(0.75)
 
 
 NEAR = [["a", SAMPLES.mean(), 0.01, SAMPLES]]
@@ -75,7 +77,9 @@ def test_published_numbers_are_confirmed_within_a_tolerance(
     outcomes,
     controls,
 ):
-    tables.confirm(claim, groups, 0.1, ("other runs", others))
+    tables.confirm(claim, groups, 0.1, ("other runs", others), "mean over all d")
+    settings = ["mean over all d", "largest single difference"]
+    assert [row.setting for row in claim.evidence] == settings[: len(outcomes)]
     assert [row.outcome for row in claim.evidence] == outcomes
     assert [row.control and row.control.outcome for row in claim.evidence] == controls
 
@@ -168,6 +172,10 @@ def test_published_settings_are_compared_up_to_the_ends_of_ours(v, ours):
     ("theirs", "error", "z"), [(9.0, 3.0**0.5, 0.5), (11.0, 0.0, -1.0)]
 )
 def test_a_difference_is_counted_in_joint_standard_errors(theirs, error, z):
-    """Ours: mean 10, error 1; an error of sqrt(3) makes it 2."""
+    """Ours: mean 10, error 1; an error of sqrt(3) makes it 2.  One degree of freedom:
+    12.706 errors are the half width."""
     row = ["a", theirs, error, np.array([9.0, 11.0])]
-    assert tables.joined([[row]])["z"].tolist() == pytest.approx([z])
+    (found,) = tables.joined([[row]]).drop(columns="setting").to_dict("records")
+    expected = {"paper": theirs, "paper's s.e.": error, "ours": 10.0, "z": z}
+    expected |= {"95 % from": -2.706, "to": 22.706}
+    assert found == pytest.approx(expected, abs=1e-3)
