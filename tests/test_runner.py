@@ -188,10 +188,16 @@ def test_chapters_get_what_was_asked_for_and_run_again_if_something_changed(
     assert edited("a/room.py", room) == ["one"]
     assert edited("a/room.py", f'"""A room, described."""\n# at length\n{room}') == []
     assert edited("b/room.py", "x = 2\n") == []
+    assert edited("b/published.json", "2") == []
     assert edited("a/published.json", "2") == ["one"]
     assert edited("ground.py", "y = 1\n") == ["one"]
     assert edited("../requirements.txt", "numpy==2\n") == ["one", "scoreboard", "two"]
     assert len(after("--force")) == 3
+    two = root / "book" / "two.ipynb"
+    notebook(two, "1", title="Another title")
+    assert after() == {}
+    notebook(two, "2")
+    assert after() == {"two": "{}"}
 
 
 def test_kernels_are_this_python_without_the_settings_of_the_reader(

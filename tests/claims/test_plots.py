@@ -87,12 +87,10 @@ def test_a_curve_is_the_mean_with_its_band():
 
 
 def test_published_means_stand_with_95_percent_and_curves_with_their_growth():
-    """Between 1 and 10 rounds regret grows tenfold, and not at all."""
-    points = {"a": [(1, 5.0, 0.5)], "of no curve": [(1, 1.0, 1.0)]}
-    _, ax = regret.against([1, 2], SAMPLES, points=points)
-    (bar,) = ax.containers
-    ((_, low), (_, high)), *_ = bar.lines[2][0].get_segments()
-    assert (low, high) == pytest.approx((4.02, 5.98))
+    """Between 1 and 10 rounds regret grows tenfold, or by a sixth."""
+    _, ax = regret.against([1, 2], SAMPLES, points={"a": [(1, 5.0, 0.5)]})
+    (bar,) = ax.collections[1].get_segments()
+    assert bar[:, 1].tolist() == pytest.approx([4.02, 5.98])
     fits = regret.growth(np.array([1.0, 10.0]), SAMPLES)
     assert [fit.value for fit in fits.values()] == pytest.approx([1.0, 0.07], abs=0.01)
     ax = plt.gca()
