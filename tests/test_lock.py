@@ -123,7 +123,10 @@ def test_an_accepted_build_gives_its_numbers_to_the_claims_that_do_not_differ(pr
     names = ("c1", "c2", "c3")
     claims = {f"one/{i}": lock.entry(CLAIM) for i in names}
     lock.write(root, {"claims": claims, "history": []})
-    moved = [changed("measured", m, id=i) for i, m in zip(names, ("9", "1.2", "8"), strict=True)]
+    moved = [
+        changed("measured", m, id=i)
+        for i, m in zip(names, ("9", "1.2", "8"), strict=True)
+    ]
     results([record for (record,) in moved])
     assert accept.accept(root, ["one/c1"], "a longer stream", "2026-01-01") == 1
     kept = lock.read(root)

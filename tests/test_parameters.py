@@ -182,7 +182,6 @@ def test_a_name_that_papermill_sets_must_be_a_parameter():
     ("name", "given", "said"),
     [
         ("fliphat", {"T": "abc", "seed": 1e3}, "seed = 1000.0 is not: integer in [0, "),
-        ("playing", {"T": "abc", "seed": 1e3}, "seed = 1000.0 is not: integer in [0, "),
         (
             "judge",
             {"epsilons": [8.0, 1.0]},

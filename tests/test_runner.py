@@ -30,22 +30,6 @@ def runs(root):
     return len(path.read_text()) if path.exists() else 0
 
 
-def test_parameters_of_one_chapter_leave_the_others_as_committed(tmp_path, monkeypatch):
-    root = tiny(tmp_path, one=["x = 1"], two=["x = 1"])
-    wanted = []
-    monkeypatch.setattr(
-        runner,
-        "execute",
-        lambda *given: wanted.append(given[2]) or 1 / 0,
-    )
-    for options in ([], ["--no-site"]):
-        with pytest.raises(ZeroDivisionError):
-            runner.main(
-                ["--root", str(root), "--only", "two", "-p", "T", "200", *options]
-            )
-    assert wanted == [{"one": {}, "two": {"T": 200}}, {"two": {"T": 200}}]
-
-
 def without_kernel(monkeypatch, during):
     """Notebooks are executed without a kernel: `during` happens while one runs, and gets
     what papermill is told."""
@@ -131,7 +115,8 @@ def test_chapters_get_what_was_asked_for_and_run_again_if_something_changed(
     tmp_path,
     monkeypatch,
 ):
-    """The slowest one of the run before begins; the lock compares what is shown."""
+    """The slowest one of the run before begins; the lock compares what is shown, below
+    what the site says first."""
     cells = ["if 0:\n    from companion.a import room", "print(T, delta)"]
     root = tiny(tmp_path, one=cells, two=["1"], scoreboard=["1"])
     cell = 'records = ""  # where the claims are; text'
@@ -156,12 +141,18 @@ def test_chapters_get_what_was_asked_for_and_run_again_if_something_changed(
     )
     monkeypatch.setattr(runner.errata, "check", lambda *told: compared.append("errata"))
 
+    def site(root, build, notebooks, note, url):
+        compared.append(note.partition(":")[0])
+        return root
+
+    monkeypatch.setattr(runner.site, "build", site)
+    given = ["--root", str(root), "--jobs", "1", "--cell-timeout", "9"]
+
     def after(*options):
         """{chapter: its parameters} of those that run, in their order."""
         ran.clear()
         compared.clear()
-        done = asked(root, "--jobs", "1", "--cell-timeout", "9", *options)
-        assert done.returncode == 0, done.stderr
+        assert runner.main([*given, *options]) == 0
         assert all(told[1:3] == ("--cwd", root / "book") for told in ran)
         assert all(told[7:9] == ("--execution-timeout", 9) for told in ran)
         return {told[0]: told[6].strip() for told in ran}
@@ -174,12 +165,15 @@ def test_chapters_get_what_was_asked_for_and_run_again_if_something_changed(
     found = after()
     assert found == {"two": "{}", "one": "{}"} | board
     assert list(found) == ["two", "one", "scoreboard"]
-    assert compared == [True, "errata"]
+    assert compared == ["", True, "errata"]
     shown = json.loads(path.read_text())["chapters"][0]
     assert (shown["title"], shown["cpu_seconds"]) == ("A chapter", 0.1)
     assert after("--scale", "smoke") == {"one": "T: 200\ndelta: 1.0e-06"}
-    assert compared == [False]
-    assert after("--only", "one", "-p", "T", "200") == {"one": "T: 200"}
+    assert compared == ["Built at smoke scale", False]
+    changed = ("-p", "T", "200")
+    assert after("--only", "two", *changed) == {"two": "T: 200"}
+    assert compared == ["Built at paper scale with T = 200 in two"]
+    assert after("--only", "one", *changed, "--no-site") == {"one": "T: 200"}
     assert compared == []
     assert after("-p", "T", "500") == {}  # the committed value: the same result
     claim["id"] = 1

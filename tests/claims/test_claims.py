@@ -12,7 +12,6 @@ from evidence.claims.page import Page
 
 INSIDE = Interval(0.5, 0.4, 0.6)
 ACROSS = Interval(1.0, 0.9, 1.1)
-OUTSIDE = Interval(2.0, 1.8, 2.2)
 FAR = "twice the number", Interval(3.0, 2.5, 3.5)  # a control that limits up to 2 reject
 REJECTED = Control("wrong", "3", None, "fails")
 
@@ -161,9 +160,6 @@ def test_many_settings_are_judged_in_one_call():
 @pytest.mark.parametrize(
     ("interval", "ends", "result"),
     [
-        (INSIDE, {"high": 1.0}, "holds"),
-        (ACROSS, {"high": 1.0}, "undecided"),
-        (OUTSIDE, {"high": 1.0}, "fails"),
         (INSIDE, {"low": 0.4, "high": 0.6}, "holds"),
         (INSIDE, {"low": 0.45, "high": 0.55}, "undecided"),
         (Interval(np.nan, np.nan, np.nan), {"high": 1.0}, "undecided"),

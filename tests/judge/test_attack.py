@@ -64,37 +64,6 @@ def test_what_a_run_says_aloud_is_seen(tmp_path, words):
     assert all(word in said["found"] for word in words)
 
 
-def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(
-    tmp_path,
-    monkeypatch,
-):
-    """Arms by which the statistic was fitted are drawn from other seeds than those that
-    count."""
-    seeds = []
-    counted = []
-    fit = attack.fitted
-    count = attack.audit.attacked
-    monkeypatch.setattr(attack, "ROUNDS", {True: 6})
-    monkeypatch.setattr(
-        attack,
-        "fitted",
-        lambda *told: seeds.append(told[-1]) or fit(*told),
-    )
-    monkeypatch.setattr(
-        attack.audit,
-        "attacked",
-        lambda one, **how: counted.append((one, how)) or count(one, **how),
-    )
-    found = attack.general(load(judged.written(tmp_path, "counts")), True, 8, 1)
-    ((one, how),) = counted
-    assert seeds
-    assert how["seed"] not in seeds
-    assert how["level"] == 0.999
-    assert "(4 counted runs" in found["found"]
-    moved = (one.a[0] != one.b[0]).any(axis=(1, 2)) | (one.a[1] != one.b[1]).any(axis=1)
-    assert np.flatnonzero(moved).tolist() == [one.mechanism.user]
-
-
 def test_a_replaced_record_costs_two_steps_where_one_is_added_or_removed():
     """(2 epsilon, (1 + e^epsilon) delta): 20 runs show at most 0.716 at 0.0372."""
     policy = ldp_linucb(2, 9, epsilon=1.0, delta=0.01)
