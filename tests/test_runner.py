@@ -176,6 +176,7 @@ def test_chapters_get_what_was_asked_for_and_run_again_if_something_changed(
     assert after("--only", "one", *changed, "--no-site") == {"one": "T: 200"}
     assert compared == []
     assert after("-p", "T", "500") == {}  # the committed value: the same result
+    assert compared == ["Built at paper scale with T = 500"]
     claim["id"] = 1
     assert after() == board
     room = "from companion import ground\n"

@@ -51,6 +51,10 @@ def test_random_streams_follow_the_name():
     b = stream(seed, "Random").random()
     assert a != b
     assert a == np.random.default_rng(seed.spawn(1)[0]).random()
+    keyed = [
+        stream(repetitions(3, 1, *key)[0], "Random").random() for key in ([], [1], [2])
+    ]
+    assert len({*keyed, b}) == 3
 
 
 def test_a_grid_must_rise_within_the_rounds():
@@ -59,6 +63,7 @@ def test_a_grid_must_rise_within_the_rounds():
         grid = even_grid(T)
         assert (grid[0] >= 1, grid[-1]) == (True, T)
         assert (np.diff(grid) > 0).all()
+        assert len(even_grid(T, 50)) == 50
     for bad in ([0, 5], [5, 5], [5, 3], [301], [], [[1, 2]]):
         with pytest.raises(ValueError, match="grid"):
             simulate(ENV, [random()], 300, [1], grid=bad)

@@ -51,12 +51,12 @@ def test_a_small_leak_that_goes_on_shows_in_pooled_rounds():
     assert apart(*data, True) > apart(*data) + 0.4
 
 
-@pytest.mark.parametrize("words", [[], ["log", "prints 'reward"]])
+@pytest.mark.parametrize("words", [[], ["log", "prints 'reward", "os.system b'true'"]])
 def test_what_a_run_says_aloud_is_seen(tmp_path, words):
     line = "    randomize(p, x, r, rng, s.x, s.message)\n"
     log = (
         f'{line}    print("reward", r)\n    open({str(tmp_path / "log")!r}, '
-        '"a").close()\n'
+        '"a").close()\n    __import__("os").system("true")\n'
     )
     child = Child(judged.written(tmp_path, "loud", (line, log if words else line)), 60.0)
     (said,) = child.ask(checks.speaks)
