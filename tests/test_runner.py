@@ -230,24 +230,6 @@ def test_kernels_are_this_python_without_the_settings_of_the_reader(
     assert KernelSpecManager().get_kernel_spec("python3").argv[0] == sys.executable
 
 
-@pytest.mark.slow
-def test_a_chapter_runs_without_the_settings_of_the_reader(tmp_path, monkeypatch):
-    (tmp_path / "sitecustomize.py").write_text("import builtins\nbuiltins.theirs = 1\n")
-    startup = tmp_path / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    (startup / "theirs.py").write_text("theirs = 1\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("PYTHONSTARTUP", str(startup / "theirs.py"))
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    told = f"import sys\nassert sys.executable == {sys.executable!r}"
-    root = tiny(
-        tmp_path,
-        one=[told, 'assert "theirs" not in globals() | vars(__builtins__)'],
-    )
-    done = asked(root)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize("tool", [runner, pdf])
 def test_help_needs_no_docstrings(tool, monkeypatch, capsys):
     monkeypatch.setattr(tool, "__doc__", None)  # as under `python -OO`

@@ -63,7 +63,7 @@ def test_a_grid_must_rise_within_the_rounds():
         grid = even_grid(T)
         assert (grid[0] >= 1, grid[-1]) == (True, T)
         assert (np.diff(grid) > 0).all()
-        assert len(even_grid(T, 50)) == 50
+        assert (len(grid), len(even_grid(T, 50))) == (200, 50)
     for bad in ([0, 5], [5, 5], [5, 3], [301], [], [[1, 2]]):
         with pytest.raises(ValueError, match="grid"):
             simulate(ENV, [random()], 300, [1], grid=bad)
@@ -458,3 +458,8 @@ class Killing:
             if self.left == 0:
                 os.kill(self.pid, signal.SIGKILL)
                 self.killed.set()
+
+
+def test_who_runs_several_sets_the_number_of_threads(monkeypatch):
+    monkeypatch.setenv("COMPANION_THREADS", "3")
+    assert simulation.threads() == 3

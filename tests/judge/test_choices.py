@@ -37,6 +37,7 @@ def test_a_report_goes_on_as_long_as_something_can_be_played(
     def ask(task, *args):
         if task is measuring.plans:
             return [measuring.Plan("one"), measuring.Plan("two")]
+        assert args[1:] in ((), (None, 1), (quick,))
         row = {"outcome": "promised", "found": "", "model": "local"}
         if args and name in (args[0], getattr(args[0], "what", "")):
             row |= {"outcome": outcome, "found": found}

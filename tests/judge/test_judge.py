@@ -344,7 +344,6 @@ SPOKEN = BAD | {"part": "speech", "what": "a run", "found": "a run says: prints 
         ([FINE, ATTACK, WIDE], "BOUNDED ONLY"),
         ([FINE, ATTACK, WIDE | {"cut": True}], "MEASURED"),
         ([FINE, ATTACK, LONG | {"cut": True}], "BOUNDED ONLY"),
-        ([FINE | {"outcome": "not measured"}, ATTACK], "BOUNDED ONLY"),
         ([FINE, ATTACK, FINE | {"outcome": "not begun"}], "BOUNDED ONLY"),
         ([FINE, ATTACK | {"outcome": "refuted"}, BAD], "CONTRACT BROKEN"),
         ([FINE, ATTACK | {"outcome": "refuted"}, SPOKEN], "CONTRACT BROKEN"),
