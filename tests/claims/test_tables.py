@@ -18,12 +18,19 @@ def claim():
 
 def test_cells_are_formatted_and_escaped():
     row = {"name": "<b>", "x": 0.123456, "n": 12, "q": Interval(1.0, 0.5, 2.0)}
-    shown = tables.numbers([row], caption="a & b", formats={"x": ".1f"})
+    row |= {"y": 0.123456, "least": 2.0, "none": np.nan}
+    formats = {"x": ".1f", "least": "at least {}".format}
+    options = {"caption": "a & b", "precision": 2, "fold": "All rows"}
+    shown = tables.numbers([row], formats=formats, **options)
     page = shown._repr_html_()
     for said in (
         "&lt;b&gt;",
         '<td data-label="x">0.1</td>',
         '<td data-label="n">12</td>',
+        '<td data-label="y">0.12</td>',
+        '<td data-label="least">at least 2.0</td>',
+        '<td data-label="none"></td>',
+        "<summary>All rows</summary>",
         "1 [0.5, 2]",
         "<caption>a &amp; b</caption>",
     ):
@@ -82,6 +89,8 @@ def test_published_numbers_are_confirmed_within_a_tolerance(
     assert [row.setting for row in claim.evidence] == settings[: len(outcomes)]
     assert [row.outcome for row in claim.evidence] == outcomes
     assert [row.control and row.control.outcome for row in claim.evidence] == controls
+    shown = repr(tables.compared(tables.joined(groups)))
+    assert ("nothing to compare" in shown) is (groups == [])
 
 
 def test_published_curves_are_read_between_our_settings_in_logarithms():

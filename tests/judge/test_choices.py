@@ -60,10 +60,12 @@ def test_other_budgets_dimensions_and_whole_lives_are_measured(tmp_path):
     found = []
     for plan in measuring.plans(subject, False):
         case = measuring.instance(subject, plan)
-        g = case.policy.guarantee
-        found.append((case.policy.params.d, g.epsilon, case.rounds))
-    lives = [(3, 1.0, 3), (5, 8.0, 16), (2, 0.5, 16), (3, 1.0, 16), (3, 1.0, 23)]
-    assert found[:6] == [*lives, (3, 1.0, 400)]
+        d, T, _ = case.policy.params
+        found.append((d, case.policy.guarantee.epsilon, T, case.rounds))
+    others = [(5, 8.0, 16, 16), (2, 0.5, 16, 16)]
+    lives = [(3, 1.0, 16, 16), (3, 1.0, 23, 23)]
+    assert found[:5] == [(3, 1.0, 400, 3), *others, *lives]
+    assert found[5] == (3, 1.0, 400, 400)
 
 
 def test_a_run_ends_with_its_last_release_where_a_record_is_left_out(tmp_path):
