@@ -85,7 +85,7 @@ def test_rows_keep_limits_and_what_they_reject():
         planted,
     )
     assert claim.row("T = 20", INSIDE, of="ratio", high=4.0, control=FAR) == "holds"
-    assert claim.verdict == "consistent"
+    assert repr(claim) == "a: consistent (0.5; 0.5)"
     page = claim._repr_html_()
     for said in (
         'data-label="The rule rejects">twice the number: 3 <small>[2.5, 3.5]</small>',

@@ -37,7 +37,7 @@ def test_a_report_goes_on_as_long_as_something_can_be_played(
     def ask(task, *args):
         if task is measuring.plans:
             return [measuring.Plan("one"), measuring.Plan("two")]
-        assert args[1:] in ((), (None, 1), (quick,))
+        assert args[1:] in ((), (40, 7), (quick,))
         row = {"outcome": "promised", "found": "", "model": "local"}
         if args and name in (args[0], getattr(args[0], "what", "")):
             row |= {"outcome": outcome, "found": found}
@@ -48,7 +48,8 @@ def test_a_report_goes_on_as_long_as_something_can_be_played(
         return SimpleNamespace(ask=ask)
 
     monkeypatch.setattr(house, "Child", child)
-    rows = house.judge("a policy", quick=quick, limit=100.0).found
+    report = house.judge("a policy", quick=quick, limit=100.0, trials=40, seed=7)
+    rows = report.found
     assert [row["what"] for row in rows] == WHOLE[: WHOLE.index(last) + 1]
     assert rows[-1]["found"].endswith(said)
     if name == "data":
