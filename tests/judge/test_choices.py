@@ -50,6 +50,7 @@ def test_a_report_goes_on_as_long_as_something_can_be_played(
     monkeypatch.setattr(house, "Child", child)
     report = house.judge("a policy", quick=quick, limit=100.0, trials=40, seed=7)
     rows = report.found
+    assert report.rows("promise") == rows[:1]
     assert [row["what"] for row in rows] == WHOLE[: WHOLE.index(last) + 1]
     assert rows[-1]["found"].endswith(said)
     if name == "data":
