@@ -85,7 +85,7 @@ class Untouchable:
         ("policies must hold at least one policy", {"policies": []}),
         ("distinct", {"policies": [random(), random()]}),
         ("keep must be the path", {"keep": 3}),
-        ("T=50, the horizon", {"policies": [lasso_bandit(3, 50)], "T": 51}),
+        ("T=50, the horizon", {"policies": [random(), lasso_bandit(3, 50)], "T": 51}),
     ],
 )
 def test_refused_before_anything_runs(text, change):
@@ -145,7 +145,7 @@ def block(n=10, K=4, d=3, **changes):
 )
 def test_bad_blocks_are_refused(text, bad):
     with pytest.raises(ValueError, match=text):
-        simulate(Fixed(bad), [linucb(3)], 10, [1])
+        simulate(Fixed(bad), [random(), linucb(3)], 10, [1])
 
 
 @pytest.mark.parametrize("arm", [-1, 4])
@@ -262,7 +262,9 @@ SEEDS = repetitions(11, 4)
 
 def test_every_executor_gives_the_same_bits_and_their_number_does_not_matter():
     play = partial(simulate, sphere(4, 3), FEW, 400)
-    reference = play(SEEDS).regret
+    result = play(SEEDS)
+    assert result.guarantees == tuple(policy.guarantee for policy in FEW)
+    reference = result.regret
     with ThreadPoolExecutor(1) as pool:
         assert same_bits(reference, play(SEEDS, pool).regret)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
