@@ -36,6 +36,10 @@ BROKEN = {  # check (: words of what it finds): what breaks it
             "    s.total[0] += 1.0\n    for t in range(X.shape[0]):\n",
         )
     ],
+    "again: a later run changes the state": [
+        (INIT, "State(KEPT, np.zeros(p.d), np.zeros(p.d))"),
+        ("def init(p):", "KEPT = np.zeros(3)\n\n\ndef init(p):\n    KEPT[:] = 0.0"),
+    ],
     "again: with the same seed": [
         ("rng.random() < p.explore", "np.random.random() < p.explore")
     ],
@@ -52,6 +56,11 @@ BROKEN = {  # check (: words of what it finds): what breaks it
             "        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)\n",
             "        update(p, s, arms[t], X[t, arms[t]], 0.5, rng)\n",
         )
+    ],
+    "live equals play: select and update end": [
+        ("def select(", "SEEN = []\n\n\ndef select("),
+        ("    best, arm =", "    SEEN[:] = [X]\n    best, arm ="),
+        (SENT, SENT + "    s.total[0] += SEEN[0][0, 0] if SEEN else 0.0\n"),
     ],
     "live equals play: update returns": [
         (SENT, SENT + "    return State(s.total, x, s.message)\n")

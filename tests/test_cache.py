@@ -34,27 +34,6 @@ def test_the_version_of_python_is_part_of_the_environment(tmp_path, monkeypatch,
     assert environment(tmp_path, PINNED) != first
 
 
-def test_each_argument_is_part_of_the_key(tmp_path):
-    chapter = chapters.read(notebook(tmp_path / "one.ipynb", "x = 1"))
-    other = chapters.read(notebook(tmp_path / "two.ipynb", "x = 2"))
-    keys = {
-        cache.key(chapter, {"T": 200}, ["a"], "b"),
-        cache.key(other, {"T": 200}, ["a"], "b"),
-        cache.key(chapter, {"T": 201}, ["a"], "b"),
-        cache.key(chapter, {"T": 200}, ["c"], "b"),
-        cache.key(chapter, {"T": 200}, ["a"], "c"),
-    }
-    assert len(keys) == 5
-
-
-def test_prose_is_no_part_of_the_key(tmp_path):
-    first = chapters.read(notebook(tmp_path / "one.ipynb", "x = 1"))
-    other = chapters.read(
-        notebook(tmp_path / "two.ipynb", "x = 1", title="Another title")
-    )
-    assert cache.key(first, {}, "") == cache.key(other, {}, "")
-
-
 def test_the_latest_executions_are_kept(tmp_path):
     folder = tmp_path / "executed" / "one"
     folder.mkdir(parents=True)
@@ -81,22 +60,16 @@ def test_a_file_is_taken_for_an_execution_only_with_its_whole_key(tmp_path):
     assert cache.get(tmp_path, "one", 20 * "a" + 44 * "b") is None
 
 
-def test_data_beside_an_imported_module_are_part_of_the_closure(tmp_path):
-    """Of the room that the chapter imports, not of another one."""
-    for room in ("one", "other"):
-        folder = tmp_path / "companion" / room
-        folder.mkdir(parents=True)
-        (folder / "__init__.py").write_text("")
-        (folder / "table.json").write_text("[1]")
-    (tmp_path / "companion" / "__init__.py").write_text("")
-    chapter = chapters.read(notebook(tmp_path / "one.ipynb", "import companion.one"))
-
-    def closure():
-        package = cache.package(tmp_path)
-        return cache.closure(tmp_path, package, cache.imports(package, chapter))
-
-    first = closure()
-    (tmp_path / "companion" / "other" / "table.json").write_text("[2]")
-    assert closure() == first
-    (tmp_path / "companion" / "one" / "table.json").write_text("[2]")
-    assert closure() != first
+def test_outputs_of_an_execution_stand_below_their_cells_as_they_are_now(tmp_path):
+    """Cells: the title, the parameters, those that were injected, two of code."""
+    path = notebook(tmp_path / "one.ipynb", "x = 1", "y = 1")
+    ran = chapters.read(path).notebook
+    ran["cells"].insert(2, cell(2))
+    ran["cells"][2]["metadata"]["tags"] = ["injected-parameters"]
+    for count, done in enumerate(ran["cells"]):
+        done["outputs"] = count
+    chapter = chapters.read(path)
+    chapters.tags(chapter.notebook["cells"][1]).append("remove-cell")
+    shown = cache.refreshed(ran, chapter)["cells"]
+    assert [c.get("outputs") for c in shown] == [None, 1, 2, 3, 4]
+    assert chapters.tags(shown[2]) == ["injected-parameters", "remove-cell"]

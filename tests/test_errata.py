@@ -162,7 +162,7 @@ def test_what_is_wrong_needs_evidence_and_a_constant_or_misprint_does_not(weight
 def test_the_overview_begins_with_what_is_worst():
     entry = """* <a id="{id}"></a>**{number}. Place {number}** [{weight}].
   *Printed:* a.
-  *Evidence:* b.
+  *Evidence:* [1](book/one.ipynb "row: c-1 / all").
   *Consequence:* c follows.
   *Repair:* d.
 """
@@ -174,6 +174,9 @@ def test_the_overview_begins_with_what_is_worst():
     assert rest.count("  * *Consequence:* c follows.") == 3
     assert 'id="xx2" data-paper="XX" data-weight="privacy broken"' in rest
     assert re.findall(r"#(xx\d)", table) == ["xx2", "xx3", "xx1"]
+    assert ">XX2</a> | XX: Place XX2 | privacy broken | C follows. |" in table
+    link = '<a href="one.html#claim-c-1" title="row: c-1 / all">1</a>'
+    assert rest.count(link) == 3
 
 
 QUOTED = {n[1::2] for n in errata.NUMBER.findall(TEXT) if n[2] == "say"}

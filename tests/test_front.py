@@ -10,7 +10,7 @@ from real_book import ROOT
 from evidence import readable
 from evidence.claims.claims import MIME
 from evidence.claims.scoreboard import PAPERS
-from tools import errata, front, lock, results, site
+from tools import cache, errata, front, lock, results, site
 from tools.errors import Failure
 
 
@@ -142,3 +142,21 @@ def test_the_site_carries_the_sources_and_nothing_that_a_run_left():
     there = {"pyproject.toml", "LICENSE", "companion/core.py", "book/index.md"}
     assert there <= names
     assert {n for n in names if n.startswith(("_build", ".venv")) or "__py" in n} == set()
+
+
+def test_every_line_that_a_program_fills_is_filled_and_readers_get_no_records():
+    arena = says(**dict.fromkeys(SAYS, "1"))
+    place = {"text/html": "<!-- history of arena/honest-price -->"}
+    arena["cells"].append(output(**place))
+    executed = {}
+    for name, notebook in {"lplr": BOOK["lplr"], "arena": arena}.items():
+        notebook["metadata"] = {cache.RUN: {}}
+        executed[ROOT / "book" / f"{name}.ipynb"] = notebook
+    stage = site.mirror(ROOT, executed, b"")
+    pages = {name: data.decode() for name, data in stage.items() if name.endswith(".md")}
+    assert [name for name, page in pages.items() if re.search("^% ", page, re.M)] == []
+    module, *_ = re.findall("automodule:: (.*)", pages["book/api/fliphat.md"])
+    assert module == "companion.fliphat.fliphat"
+    assert b"changes.html#arena-honest-price" in stage["book/arena.ipynb"]
+    for word in (MIME, cache.RUN):
+        assert word.encode() not in stage["book/lplr.ipynb"]

@@ -178,7 +178,7 @@ def test_a_name_that_papermill_sets_must_be_a_parameter():
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
-        ("playing", {"T": "abc", "seed": 1e3}, "seed = 1000.0 is not: integer in [0, "),
+        ("fliphat", {"T": "abc", "seed": 1e3}, "seed = 1000.0 is not: integer in [0, "),
         (
             "judge",
             {"epsilons": [8.0, 1.0]},

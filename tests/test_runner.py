@@ -30,81 +30,12 @@ def runs(root):
     return len(path.read_text()) if path.exists() else 0
 
 
-def test_parameters_of_one_chapter_leave_the_others_as_committed(tmp_path, monkeypatch):
-    root = tiny(tmp_path, one=["x = 1"], two=["x = 1"])
-    wanted = []
-    monkeypatch.setattr(
-        runner,
-        "execute",
-        lambda *given: wanted.append(given[2]) or 1 / 0,
-    )
-    for options in ([], ["--no-site"]):
-        with pytest.raises(ZeroDivisionError):
-            runner.main(
-                ["--root", str(root), "--only", "two", "-p", "T", "200", *options]
-            )
-    assert wanted == [{"one": {}, "two": {"T": 200}}, {"two": {"T": 200}}]
-
-
-@pytest.mark.slow
-def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
-    cells = [
-        "if 0:\n    from companion.a import room",
-        counting(tmp_path),
-        "print(T, delta)",
-    ]
-    root = tiny(tmp_path, one=cells)
-    (root / "book" / "scales.yml").write_text("smoke: {one: {T: 200, delta: 1.0e-6}}")
-    package = root / "companion"
-    (package / "a").mkdir()
-    (package / "a" / "__init__.py").touch()
-
-    def after(path=None, text=None, *options):
-        if path:
-            path.write_text(text)
-        done = asked(root, *options)
-        assert done.returncode == 0, done.stderr
-        return runs(root)
-
-    room = package / "a" / "room.py"
-    path = root / "book" / "one.ipynb"
-    assert after(room, '"""A room."""\nfrom companion import ground\n') == 1
-    # the committed value: the same result
-    assert after(None, None, "-p", "T", "500") == 1
-    assert after(None, None, "--scale", "smoke") == 2
-    shown = executed(root, "one")[-1].read_text()
-    assert "200 1e-06" in shown
-    assert "papermill" not in shown
-    assert after() == 2  # back at the first parameters: still in the cache
-    assert after(package / "b.py", "x = 2\n") == 2
-    assert after(package / "ground.py", "y = 1\n") == 3
-    book = json.loads(path.read_text())
-    book["cells"][0]["source"] = "# Another title"
-    assert after(path, json.dumps(book)) == 3
-    merged = cache.refreshed(  # prose of the source, outputs of the execution
-        json.loads(executed(root, "one")[0].read_bytes()),
-        chapters.Chapter(
-            name="one",
-            path=root,
-            notebook=book,
-            parameters={},
-        ),
-    )["cells"]
-    assert merged[0]["source"] == "# Another title"
-    assert merged[-1]["outputs"]
-    times = json.loads((root / "_build/results/times.json").read_text())
-    assert times["chapters"][0]["title"] == "Another title"
-    assert times["chapters"][0]["cpu_seconds"] > 0
-    book["cells"][-1]["source"] += "\nprint(1)"
-    assert after(path, json.dumps(book)) == 4
-    assert after(None, None, "--force") == 5
-
-
 def without_kernel(monkeypatch, during):
-    """Notebooks are executed without a kernel: `during` happens while one runs."""
+    """Notebooks are executed without a kernel: `during` happens while one runs, and gets
+    what papermill is told."""
 
     def start(command, source, part, *more, log, **variables):
-        during()
+        during(source.stem, *more)
         book = json.loads(source.read_text())
         for one in chapters.code(book):
             one |= {"execution_count": 1, "outputs": []}
@@ -142,7 +73,7 @@ def test_a_result_is_kept_only_if_what_it_depends_on_was_not_written_to(
         path.write_text("2")
         path.write_text(text)
 
-    def during():
+    def during(*told):
         if what in ("a module", "its data"):
             written_and_put_back(room.with_name(named))
         elif what == "another":
@@ -169,7 +100,7 @@ def test_the_scoreboard_is_kept_only_if_its_records_were_not_written_to(
     notebook(root / "book" / "scoreboard.ipynb", "records", parameters=cell)
     records = root / "_build" / "results" / "claims.json"
 
-    def during():
+    def during(*told):
         if records.exists():
             records.write_text(records.read_text())
 
@@ -178,6 +109,90 @@ def test_the_scoreboard_is_kept_only_if_its_records_were_not_written_to(
     assert done.returncode == 1
     assert "scoreboard ran while this was written to" in done.stderr
     assert len(executed(root, "one")) == 1
+
+
+def test_chapters_get_what_was_asked_for_and_run_again_if_something_changed(
+    tmp_path,
+    monkeypatch,
+):
+    """The slowest one of the run before begins; the lock compares what is shown, below
+    what the site says first."""
+    cells = ["if 0:\n    from companion.a import room", "print(T, delta)"]
+    root = tiny(tmp_path, one=cells, two=["1"], scoreboard=["1"])
+    cell = 'records = ""  # where the claims are; text'
+    notebook(root / "book" / "scoreboard.ipynb", "1", parameters=cell)
+    (root / "book" / "scales.yml").write_text("smoke: {one: {T: 200, delta: 1.0e-6}}")
+    package = root / "companion"
+    for folder in ("a", "b"):
+        (package / folder).mkdir()
+        (package / folder / "__init__.py").touch()
+        (package / folder / "room.py").write_text('"""A room."""\nx = 1\n')
+    (package / "a" / "published.json").write_text("1")
+    times = [{"chapter": "one", "seconds": 1.0}, {"chapter": "two", "seconds": 9.0}]
+    path = root / "_build" / "results" / "times.json"
+    cache.put(path, cache.dump({"chapters": times}))
+    ran = []
+    compared = []
+    claim = {"id": 0}
+    without_kernel(monkeypatch, lambda *told: ran.append(told))
+    monkeypatch.setattr(runner.results, "claims", lambda name, book: [claim])
+    monkeypatch.setattr(
+        runner.lock, "check", lambda root, records, numbers: compared.append(numbers)
+    )
+    monkeypatch.setattr(runner.errata, "check", lambda *told: compared.append("errata"))
+
+    def site(root, build, notebooks, note, url):
+        compared.append(note.partition(":")[0])
+        return root
+
+    monkeypatch.setattr(runner.site, "build", site)
+    given = ["--root", str(root), "--jobs", "1", "--cell-timeout", "9"]
+
+    def after(*options):
+        """{chapter: its parameters} of those that run, in their order."""
+        ran.clear()
+        compared.clear()
+        assert runner.main([*given, *options]) == 0
+        assert all(told[1:3] == ("--cwd", root / "book") for told in ran)
+        assert all(told[7:9] == ("--execution-timeout", 9) for told in ran)
+        return {told[0]: told[6].strip() for told in ran}
+
+    def edited(file, text):
+        (package / file).write_text(text)
+        return sorted(after())
+
+    board = {"scoreboard": "records: ../_build/results/claims.json"}
+    found = after()
+    assert found == {"two": "{}", "one": "{}"} | board
+    assert list(found) == ["two", "one", "scoreboard"]
+    assert compared == ["", True, "errata"]
+    shown = json.loads(path.read_text())["chapters"][0]
+    assert (shown["title"], shown["cpu_seconds"]) == ("A chapter", 0.1)
+    assert after("--scale", "smoke") == {"one": "T: 200\ndelta: 1.0e-06"}
+    assert compared == ["Built at smoke scale", False]
+    changed = ("-p", "T", "200")
+    assert after("--only", "two", *changed) == {"two": "T: 200"}
+    assert compared == ["Built at paper scale with T = 200 in two"]
+    assert after("--only", "one", *changed, "--no-site") == {"one": "T: 200"}
+    assert compared == []
+    assert after("-p", "T", "500") == {}  # the committed value: the same result
+    assert compared == ["Built at paper scale with T = 500"]
+    claim["id"] = 1
+    assert after() == board
+    room = "from companion import ground\n"
+    assert edited("a/room.py", room) == ["one"]
+    assert edited("a/room.py", f'"""A room, described."""\n# at length\n{room}') == []
+    assert edited("b/room.py", "x = 2\n") == []
+    assert edited("b/published.json", "2") == []
+    assert edited("a/published.json", "2") == ["one"]
+    assert edited("ground.py", "y = 1\n") == ["one"]
+    assert edited("../requirements.txt", "numpy==2\n") == ["one", "scoreboard", "two"]
+    assert len(after("--force")) == 3
+    two = root / "book" / "two.ipynb"
+    notebook(two, "1", title="Another title")
+    assert after() == {}
+    notebook(two, "2")
+    assert after() == {"two": "{}"}
 
 
 def test_kernels_are_this_python_without_the_settings_of_the_reader(

@@ -52,6 +52,10 @@ def test_random_streams_follow_the_name():
     b = stream(seed, "Random").random()
     assert a != b
     assert a == np.random.default_rng(seed.spawn(1)[0]).random()
+    keyed = [
+        stream(repetitions(3, 1, *key)[0], "Random").random() for key in ([], [1], [2])
+    ]
+    assert len({*keyed, b}) == 3
 
 
 def test_a_grid_must_rise_within_the_rounds():
@@ -60,6 +64,7 @@ def test_a_grid_must_rise_within_the_rounds():
         grid = even_grid(T)
         assert (grid[0] >= 1, grid[-1]) == (True, T)
         assert (np.diff(grid) > 0).all()
+        assert (len(grid), len(even_grid(T, 50))) == (200, 50)
     for bad in ([0, 5], [5, 5], [5, 3], [301], [], [[1, 2]]):
         with pytest.raises(ValueError, match="grid"):
             simulate(ENV, [random()], 300, [1], grid=bad)
@@ -81,7 +86,7 @@ class Untouchable:
         ("policies must hold at least one policy", {"policies": []}),
         ("distinct", {"policies": [random(), random()]}),
         ("keep must be the path", {"keep": 3}),
-        ("T=50, the horizon", {"policies": [lasso_bandit(3, 50)], "T": 51}),
+        ("T=50, the horizon", {"policies": [random(), lasso_bandit(3, 50)], "T": 51}),
     ],
 )
 def test_refused_before_anything_runs(text, change):
@@ -137,7 +142,7 @@ def block(n=10, K=4, d=3, **changes):
 )
 def test_bad_blocks_are_refused(text, bad):
     with pytest.raises(ValueError, match=text):
-        simulate(Fixed(bad), [linucb(3)], 10, [1])
+        simulate(Fixed(bad), [random(), linucb(3)], 10, [1])
 
 
 @pytest.mark.parametrize("arm", [-1, 4])
@@ -247,7 +252,9 @@ SEEDS = repetitions(11, 4)
 
 def test_every_executor_gives_the_same_bits_and_their_number_does_not_matter():
     play = partial(simulate, sphere(4, 3), FEW, 400)
-    reference = play(SEEDS).regret
+    result = play(SEEDS)
+    assert result.guarantees == tuple(policy.guarantee for policy in FEW)
+    reference = result.regret
     with ThreadPoolExecutor(1) as pool:
         assert same_bits(reference, play(SEEDS, pool).regret)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
@@ -432,3 +439,8 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bits(tmp_path):
         result = simulate(deadly, FEW, 400, seeds, client)
     assert deadly.killed.exists()
     assert same_bits(simulate(world, FEW, 400, seeds).regret, result.regret)
+
+
+def test_who_runs_several_sets_the_number_of_threads(monkeypatch):
+    monkeypatch.setenv("COMPANION_THREADS", "3")
+    assert simulation.threads() == 3

@@ -162,10 +162,11 @@ def _moved(row, measured):
     low, high = row["interval"] or (None, None)
     try:
         value = float(measured)
-    except ValueError:
-        return measured != row["measured"]
+        kept = float(row["measured"])
+    except ValueError:  # one of them is a text
+        return True
     if row["interval"] is None:
-        return abs(value - float(row["measured"])) > 1e-3 * abs(value)
+        return abs(value - kept) > 1e-3 * abs(value)
     return (low is not None and value < low) or (high is not None and value > high)
 
 

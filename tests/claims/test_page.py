@@ -41,12 +41,16 @@ def test_a_point_says_when_it_is_not_seen():
     assert point("It falls.", np.nan < 1.0) == "Not in these runs: It falls. "
 
 
-def test_provenance_counts_claims_and_no_findings(outputs, capsys):
+def test_provenance_counts_claims_and_no_findings(outputs, capsys, monkeypatch):
     page = Page("chapter")
     page.claim("a", "text", "s", "p").row("", 1.0, of="n", high=2.0, control=("x", 3.0))
     page.claim("b", "text", "s", "", finding=True)
+    monkeypatch.setattr("evidence.claims.given", {"T": 20_000, "ds": [2, 4]})
     page.provenance(7, T=20_000)
-    assert "seed 7; T = 20,000" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "seed 7; T = 20,000" in said
+    again = 'readable chapter.ipynb out.ipynb -p seed 7 -p T 20000 -y "ds: [2, 4]"\n'
+    assert again in said
     assert outputs[-1][0][f"{PREFIX}text/plain"] == "'1 reproduced (of 1 claims).'"
 
 

@@ -86,6 +86,18 @@ def test_a_curve_is_the_mean_with_its_band():
     assert (ends.min(), ends.max()) == (low.min(), high.max())
 
 
+def test_published_means_stand_with_95_percent_and_curves_with_their_growth():
+    """Between 1 and 10 rounds regret grows tenfold, or by a sixth."""
+    _, ax = regret.against([1, 2], SAMPLES, points={"a": [(1, 5.0, 0.5)]})
+    (bar,) = ax.collections[1].get_segments()
+    assert bar[:, 1].tolist() == pytest.approx([4.02, 5.98])
+    fits = regret.growth(np.array([1.0, 10.0]), SAMPLES)
+    assert [fit.value for fit in fits.values()] == pytest.approx([1.0, 0.07], abs=0.01)
+    ax = plt.gca()
+    assert [line.get_label() for line in ax.lines] == ["a: 1.00", "b: 0.07"]
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+
+
 @pytest.mark.parametrize(
     "names",
     [
@@ -154,7 +166,8 @@ def test_policies_at_several_budgets_have_a_column_for_each(result):
 
 def test_policies_at_several_budgets_have_a_panel_for_each(result):
     fig, data = budgets.panels(result, [0.5, 2.0], ["Random"], "Regret")
-    for ax in fig.axes:
+    for ax, budget in zip(fig.axes, ("0.5", "2"), strict=True):
+        assert ax.get_title("left").startswith(f"Regret, ε = {budget}; ")
         assert {line.get_label() for line in ax.get_lines()} == {"_random", "A", "B"}
         assert "random, 100 at T" in ax.get_title("left")
     assert [ax.get_ylim()[1] for ax in fig.axes] == pytest.approx([65.0, 39.0])
@@ -170,7 +183,7 @@ def test_the_best_baseline_at_a_budget_has_the_least_mean_regret(
     least,
 ):
     """Means: A has 50 and B 40 at the first budget, A 15 and B 30 at the second."""
-    best, over = budgets.over_best(result, epsilon, "A", baselines)
+    best, over = budgets.over_best(result, epsilon, "A", baselines, 0.5)
     assert best == least
     theirs = np.array(FINALS[budgets.at(least, epsilon)])
-    assert over == ratio(np.array(FINALS[budgets.at("A", epsilon)]), theirs)
+    assert over == ratio(np.array(FINALS[budgets.at("A", epsilon)]), theirs, 0.5)

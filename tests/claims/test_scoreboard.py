@@ -8,7 +8,7 @@ import pytest
 from real_book import ROOT
 
 from companion.stats import Interval
-from evidence.claims.claims import MIME
+from evidence.claims.claims import MIME, UNTESTED
 from evidence.claims.page import Page
 from evidence.claims.scoreboard import NOTHING, Scoreboard, grade, intervals
 
@@ -37,8 +37,13 @@ def test_claims_link_to_their_places_and_main_results_come_first(board):
     assert page.count("data-kind=") == 3 == page.count('class="verdict')
     assert "Sentence &lt;text&gt;." in page
     assert "A finding" not in page
+    assert page.count('data-label="Place">Section 1<') == 3
+    assert page.count('data-label="Evidence"><details><summary>1 row<') == 3
     page = board.sentences(finding=True)._repr_html_()
     assert page.count("A finding.") == page.count('data-kind="finding"') == 1
+    board.claims[0].chapter = "fliphat_rows"
+    page = board.sentences(finding=False)._repr_html_()
+    assert "FLIPHAT: 1 further sentences<" in page
 
 
 def test_the_summary_counts_every_verdict_once_and_findings_apart(board):
@@ -46,6 +51,7 @@ def test_the_summary_counts_every_verdict_once_and_findings_apart(board):
     assert "1 findings of ours stand apart" in page
     assert '<a href="?Paper=FLIPHAT#claims-of-the-papers">FLIPHAT</a>' in page
     assert page.count('aria-label="3 reproduced"') == 2
+    assert page.count("<small>3 sentences</small>") == 2
 
 
 def test_without_records_it_says_what_to_do():
@@ -116,7 +122,19 @@ def test_the_verdicts_of_the_lock_follow_from_its_rows():
 
 def test_the_page_says_how_many_intervals_miss(board):
     assert "0 of the 4 records rest on intervals of 95 %" in board.chance()._repr_html_()
-    board.claims = [record(*[(4, 6)] * 40)]
-    assert "About 2 of these intervals miss" in board.chance()._repr_html_()
-    board.claims = [record((7, 9.1), (7, 9.1))]  # it hangs on either row
-    assert "1 verdicts hang on one interval" in board.chance()._repr_html_()
+    board.claims = [record(*[(4, 6)] * 40), record((7, 9.1))]
+    board.claims[1].verdict = UNTESTED
+    said = "1 of the 1 records rest on intervals of 95 %, 40 in all. About 2 of these"
+    assert said in board.chance()._repr_html_()
+    board.claims = [record((7, 9.1), (7, 9.1))]
+    page = board.chance()._repr_html_()
+    for said in (
+        "1 verdicts hang on one interval",  # by either row
+        'data-label="row">row 0<',
+        'data-label="interval">7 to 9.1<',
+        'data-label="rule">95 % interval within [0, 10]<',
+        'data-label="outcome">holds<',
+    ):
+        assert said in page
+    board.claims[0].verdict = "wrong as printed"  # by a proof
+    assert "0 verdicts hang on one interval" in board.chance()._repr_html_()

@@ -72,9 +72,9 @@ def test_a_table_links_verdicts_and_says_what_is_not_judged(monkeypatch):
         'href="x.html#claim-one"',
         "two: not built",
         'href="x.html#y">shown',
-        "a &lt; b",
-        "&lt;is&gt;",
+        'data-label="Sentence">a &lt; b<',
+        'data-label="Remark">it &lt;is&gt; easy<',
         "P: 3 sentences, 1 judged",
-        "not judged</td>",
+        'data-label="Verdict">not judged<',
     ):
         assert said in page

@@ -18,12 +18,19 @@ def claim():
 
 def test_cells_are_formatted_and_escaped():
     row = {"name": "<b>", "x": 0.123456, "n": 12, "q": Interval(1.0, 0.5, 2.0)}
-    shown = tables.numbers([row], caption="a & b", formats={"x": ".1f"})
+    row |= {"y": 0.123456, "least": 2.0, "none": np.nan}
+    formats = {"x": ".1f", "least": "at least {}".format}
+    options = {"caption": "a & b", "precision": 2, "fold": "All rows"}
+    shown = tables.numbers([row], formats=formats, **options)
     page = shown._repr_html_()
     for said in (
         "&lt;b&gt;",
         '<td data-label="x">0.1</td>',
         '<td data-label="n">12</td>',
+        '<td data-label="y">0.12</td>',
+        '<td data-label="least">at least 2.0</td>',
+        '<td data-label="none"></td>',
+        "<summary>All rows</summary>",
         "1 [0.5, 2]",
         "<caption>a &amp; b</caption>",
     ):
@@ -53,6 +60,8 @@ def test_a_share_adds_the_errors_of_one_run_and_averages_those_of_many(
     half = 1.959964 * np.hypot(own, 0.02) / smaller
     share = tables.share([[row] * in_a_run] * runs)
     assert share == pytest.approx((1.0, 1.0 - half, 1.0 + half), rel=1e-6)
+    other = ["b", 2.0 * mean, 0.0, SAMPLES]  # a half of what is published
+    assert tables.share([[row, other]]).value == pytest.approx(0.75)
 
 
 NEAR = [["a", SAMPLES.mean(), 0.01, SAMPLES]]
@@ -75,24 +84,26 @@ def test_published_numbers_are_confirmed_within_a_tolerance(
     outcomes,
     controls,
 ):
-    tables.confirm(claim, groups, 0.1, ("other runs", others))
+    tables.confirm(claim, groups, 0.1, ("other runs", others), "mean over all d")
+    settings = ["mean over all d", "largest single difference"]
+    assert [row.setting for row in claim.evidence] == settings[: len(outcomes)]
     assert [row.outcome for row in claim.evidence] == outcomes
     assert [row.control and row.control.outcome for row in claim.evidence] == controls
+    shown = repr(tables.compared(tables.joined(groups)))
+    assert ("nothing to compare" in shown) is (groups == [])
 
 
 def test_published_curves_are_read_between_our_settings_in_logarithms():
+    """Up to the ends of our settings, 1 and 4, and at our budgets."""
     final = {1.0: np.array([[0.0, 2.0], [2.0, 4.0]])}
-    table = [
-        [2, 1, 5.0, 1.96],
-        [2, 3, 7.0, 1.0],  # no such budget
-        [9, 1, 7.0, 1.0],  # too far out
-    ]
+    table = [[v, 1, 5.0, 1.96] for v in (0.9, 1, 2, 4, 4.1)] + [[2, 3, 7.0, 1.0]]
     groups, points = tables.published_curves([1, 4], final, table, "d", per=1.96)
-    (((setting, mean, error, ours),),) = groups
-    assert setting == "d = 2, ε = 1"
-    assert (mean, error) == (5.0, 1.0)
-    assert ours.tolist() == [1.0, 3.0]
-    assert points == {"ε = 1": [(2, 5.0, 1.0)]}
+    assert points == {"ε = 1": [(v, 5.0, 1.0) for v in (1, 2, 4)]}
+    ours = []
+    for ((setting, mean, error, samples),), v in zip(groups, (1, 2, 4), strict=True):
+        assert (setting, mean, error) == (f"d = {v}, ε = 1", 5.0, 1.0)
+        ours.append(samples.tolist())
+    assert ours == [[0.0, 2.0], [1.0, 3.0], [2.0, 4.0]]
 
 
 def test_published_rounds_are_found_by_label_and_round():
@@ -153,20 +164,11 @@ def test_a_single_wild_difference_fails_on_either_side(claim, printed):
 
 
 @pytest.mark.parametrize(
-    ("v", "ours"),
-    [(0.9, None), (1, [0.0, 2.0]), (4, [2.0, 4.0]), (4.1, None)],
-)
-def test_published_settings_are_compared_up_to_the_ends_of_ours(v, ours):
-    final = {1.0: np.array([[0.0, 2.0], [2.0, 4.0]])}
-    groups, _ = tables.published_curves([1, 4], final, [[v, 1, 5.0, 1.0]], "d")
-    found = [row[3].tolist() for ((row),) in groups]
-    assert found == ([] if ours is None else [ours])
-
-
-@pytest.mark.parametrize(
     ("theirs", "error", "z"), [(9.0, 3.0**0.5, 0.5), (11.0, 0.0, -1.0)]
 )
 def test_a_difference_is_counted_in_joint_standard_errors(theirs, error, z):
-    """Ours: mean 10, error 1; an error of sqrt(3) makes it 2."""
+    """Ours: mean 10, error 1; an error of sqrt(3) makes it 2.  Two runs: half of the
+    interval is 12.706 errors."""
     row = ["a", theirs, error, np.array([9.0, 11.0])]
-    assert tables.joined([[row]])["z"].tolist() == pytest.approx([z])
+    found = tables.joined([[row]])[["z", "95 % from", "to"]].iloc[0]
+    assert found.tolist() == pytest.approx([z, -2.706, 22.706], abs=1e-3)

@@ -51,48 +51,17 @@ def test_a_small_leak_that_goes_on_shows_in_pooled_rounds():
     assert apart(*data, True) > apart(*data) + 0.4
 
 
-@pytest.mark.parametrize("words", [[], ["log", "prints 'reward"]])
+@pytest.mark.parametrize("words", [[], ["log", "prints 'reward", "os.system b'true'"]])
 def test_what_a_run_says_aloud_is_seen(tmp_path, words):
     line = "    randomize(p, x, r, rng, s.x, s.message)\n"
     log = (
         f'{line}    print("reward", r)\n    open({str(tmp_path / "log")!r}, '
-        '"a").close()\n'
+        '"a").close()\n    __import__("os").system("true")\n'
     )
     child = Child(judged.written(tmp_path, "loud", (line, log if words else line)), 60.0)
     (said,) = child.ask(checks.speaks)
     assert said["outcome"] == ("broken" if words else "holds")
     assert all(word in said["found"] for word in words)
-
-
-def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(
-    tmp_path,
-    monkeypatch,
-):
-    """Arms by which the statistic was fitted are drawn from other seeds than those that
-    count."""
-    seeds = []
-    counted = []
-    fit = attack.fitted
-    count = attack.audit.attacked
-    monkeypatch.setattr(attack, "ROUNDS", {True: 6})
-    monkeypatch.setattr(
-        attack,
-        "fitted",
-        lambda *told: seeds.append(told[-1]) or fit(*told),
-    )
-    monkeypatch.setattr(
-        attack.audit,
-        "attacked",
-        lambda one, **how: counted.append((one, how)) or count(one, **how),
-    )
-    found = attack.general(load(judged.written(tmp_path, "counts")), True, 8, 1)
-    ((one, how),) = counted
-    assert seeds
-    assert how["seed"] not in seeds
-    assert how["level"] == 0.999
-    assert "(4 counted runs" in found["found"]
-    moved = (one.a[0] != one.b[0]).any(axis=(1, 2)) | (one.a[1] != one.b[1]).any(axis=1)
-    assert np.flatnonzero(moved).tolist() == [one.mechanism.user]
 
 
 def test_a_replaced_record_costs_two_steps_where_one_is_added_or_removed():

@@ -83,8 +83,12 @@ def test_what_only_an_odd_loop_does_is_found():
     def still(p, s, X, R, rng, arms):
         arms[:] = 0
 
+    def nothing(p, s, X, R, rng, arms):
+        """Plays no arm."""
+
     for play, check, words in (
         (far, checks.rows, r"with 4 rows it plays arm \[4\]"),
+        (nothing, checks.rows, r"with 4 rows it plays arm \[-1\]"),
         (still, checks.live_equals_play, "another state"),
     ):
         odd = POLICY._replace(play=play, select=lambda p, s, X, rng: 0)
@@ -343,7 +347,6 @@ SPOKEN = BAD | {"part": "speech", "what": "a run", "found": "a run says: prints 
         ([FINE, ATTACK, WIDE], "BOUNDED ONLY"),
         ([FINE, ATTACK, WIDE | {"cut": True}], "MEASURED"),
         ([FINE, ATTACK, LONG | {"cut": True}], "BOUNDED ONLY"),
-        ([FINE | {"outcome": "not measured"}, ATTACK], "BOUNDED ONLY"),
         ([FINE, ATTACK, FINE | {"outcome": "not begun"}], "BOUNDED ONLY"),
         ([FINE, ATTACK | {"outcome": "refuted"}, BAD], "CONTRACT BROKEN"),
         ([FINE, ATTACK | {"outcome": "refuted"}, SPOKEN], "CONTRACT BROKEN"),
