@@ -38,7 +38,7 @@ MEANS = {  # arguments that a reader of a printed program may not know
     "l1_radius": "bound on the parameter's 1-norm; epsilon holds whatever it is",
     "sparsity": "how many coordinates of the unknown parameter are not 0, at most",
     "width": "of confidence intervals: 1 is the theory's, a smaller one explores less",
-    "batch": "users whose messages the shuffler mixes into one release; about the root of T",
+    "batch": "users whose messages are mixed into one release, about the root of T",
 }
 
 

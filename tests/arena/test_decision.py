@@ -82,8 +82,8 @@ def test_the_decision_compares_constants_that_nobody_tuned():
     assert one.factory == "b"
     assert one.words == (
         "Use b: 15% of random play's regret (95 % interval 15% to 15%), or 0.15 of the "
-        "reward in a round in the simulated world; in yours it may be several times as large. "
-        "Users need to trust nobody. All others are shown to be worse."
+        "reward in a round in the simulated world; in yours it may be several times as "
+        "large. Users need to trust nobody. All others are shown to be worse."
     )
     alone = decision.answer(setting(a=a), "joint").words
     assert alone.endswith("Not shown to be worse: no other plays here.")
