@@ -59,8 +59,8 @@ BROKEN = {  # check (: words of what it finds): what breaks it
     ],
     "live equals play: select and update end": [
         ("def select(", "SEEN = []\n\n\ndef select("),
-        ("    best, arm =", "    SEEN[:] = [X]\n    best, arm ="),
-        (SENT, SENT + "    s.total[0] += SEEN[0][0, 0] if SEEN else 0.0\n"),
+        ("    best = -np", "    SEEN[:] = [X]\n    best = -np"),
+        (SENT, SENT + "    s.message[0] += SEEN[0][0, 0] if SEEN else 0.0\n"),
     ],
     "live equals play: update returns": [
         (SENT, SENT + "    return State(s.total, x, s.message)\n")

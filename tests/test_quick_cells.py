@@ -75,7 +75,7 @@ def seen(monkeypatch):
             row = re.sub("<[^>]+>", " ", page.split("<tr>")[-1])
             found[f"table-{len(found)}"] = " ".join(row.split())
 
-    def figure(fig, *, alt, caption, data, name):
+    def figure(fig, alt, caption, data, name):
         row = pd.DataFrame(data).iloc[-1]
         last = " ".join(f"{v:.3g}" if isinstance(v, float) else f"{v}" for v in row)
         found[name] = f"{numbers(alt + caption)}: {last}"

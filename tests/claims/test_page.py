@@ -49,7 +49,7 @@ def test_provenance_counts_claims_and_no_findings(outputs, capsys, monkeypatch):
     page.provenance(7, T=20_000)
     said = capsys.readouterr().out
     assert "seed 7; T = 20,000" in said
-    again = 'readable chapter.ipynb out.ipynb -p seed 7 -p T 20000 -y "ds: [2, 4]"\n'
+    again = 'readable book/chapter.ipynb out.ipynb -p seed 7 -p T 20000 -y "ds: [2, 4]"\n'
     assert again in said
     assert outputs[-1][0][f"{PREFIX}text/plain"] == "'1 reproduced (of 1 claims).'"
 
