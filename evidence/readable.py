@@ -21,8 +21,8 @@ WHOSE = (
     "wrote this notebook. A verdict is given with the paper's parameters alone; with "
     'others it reads "not tested at this scale", whatever the numbers are. Words for '
     "verdicts of other pages are those of the site, and so are the links, which are left "
-    "out here. A box, such as a theorem, ends with ◻. Run again by `papermill --engine readable`, the text gets the new "
-    "numbers; without it, it keeps these.*"
+    "out here. A box, such as a theorem, ends with ◻. Run again by `papermill --engine "
+    "readable`, the text gets the new numbers; without it, it keeps these.*"
 )
 FENCE = re.compile(
     r"^(```\w+\n[\s\S]*?^```$)"
