@@ -185,7 +185,7 @@ def answer(setting, trust: str) -> Answer | None:
     run = setting.runs[first]
     return Answer(
         factory=first,
-        model=run.model,
+        model=run.guarantee.model,
         close=tuple(close),
         share=share,
         call=run.call,
@@ -266,7 +266,7 @@ def _choice(setting, trust) -> str:
     untuned = setting.untuned
     rows = []
     for name in [*allowed(setting, trust), *setting.of("none"), "random"]:
-        rows.append((name, untuned.runs[name].model, untuned.judged(name)))
+        rows.append((name, untuned.runs[name].guarantee.model, untuned.judged(name)))
     rows.sort(key=lambda row: row[2].value)
     head = "Policy | Trust model | Regret / random play"
     table = numbers(rows, head, formats={"Regret / random play": ".0%"})

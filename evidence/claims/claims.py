@@ -62,6 +62,17 @@ def outcome(interval, low=-math.inf, high=math.inf) -> str:
     return "fails" if interval.high < low or interval.low > high else "undecided"
 
 
+def grade(outcomes, bound: bool) -> str:
+    """What rows with these outcomes say together: "fails" if one does, "undecided" unless
+    there are some and all hold.
+
+    bound: with a hidden constant, a bound is left undecided by a row that fails.
+    """
+    if "fails" in outcomes and not bound:
+        return "fails"
+    return "holds" if set(outcomes) == {"holds"} else "undecided"
+
+
 def _judged(measured, low, high):
     """(value as text, ends of its interval or None, outcome); a number is its own
     interval."""
@@ -106,23 +117,19 @@ class Claim:
         leaves it "consistent": so does an argument that somebody can check, but no run.
         A finding "fails", is "undecided" or "consistent", or "holds".
         """
-        outcomes = {row.outcome for row in self.evidence}
+        graded = grade([row.outcome for row in self.evidence], self.bound)
         severe = all(row.severe for row in self.evidence)
         if not self.at_scale:
             return UNTESTED
-        if self.finding and outcomes != {"holds"}:
-            return "fails" if "fails" in outcomes else "undecided"
+        if graded == "holds" and (self.bound or not severe):
+            return "consistent"
         if self.finding:
-            return "holds" if severe else "consistent"
+            return graded
         if any(row.outcome == "fails" and row.decisive for row in self.evidence):
             return "wrong as printed"
-        if "fails" in outcomes and not self.bound:
-            return "not reproduced"
-        if outcomes != {"holds"}:
-            return "not settled"
-        if self.bound or not severe:
-            return "consistent"
-        return "reproduced with changes" if self.changes else "reproduced"
+        if graded == "holds":
+            return "reproduced with changes" if self.changes else "reproduced"
+        return "not settled" if graded == "undecided" else "not reproduced"
 
     def row(
         self,
