@@ -25,12 +25,11 @@ from typing import Any, NamedTuple
 FUNCTIONS = {f.__name__: f for f in (abs, len, max, min, set, sorted, sum)}
 INJECTED = "# Parameters\n"  # how the cell begins that papermill adds
 NEEDS = re.compile(r"\s*#\s*needs:(.*)")
-LINE = re.compile(r"(\w+) = (.+)  # (?:.+); (.+)")
 TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
 NUMBER = r"\s*(-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?))\s*"
-KIND = re.compile(
-    rf"(list of )?(boolean|text|(?:integer|float) in ([\[(]){NUMBER},{NUMBER}([\])]))"
-)
+RANGE = rf"([\[(]){NUMBER},{NUMBER}([\])])"
+KIND = rf"(list of )?(?:(boolean|text)|(integer|float) in {RANGE})"
+LINE = re.compile(rf"(\w+) = (.+)  # .+; ({KIND})")
 
 
 class Parameter(NamedTuple):
@@ -52,18 +51,17 @@ def parse_line(line):
     """
     match = LINE.fullmatch(line)
     if not match:
-        raise ValueError("it is not `name = default  # purpose; KIND`")
-    name, value, kind = match.groups()
+        raise ValueError(
+            "it is not `name = default  # purpose; KIND`, where KIND is integer or float "
+            "in RANGE, boolean, text, or a list of one of them"
+        )
+    name, value, kind, many, word, number, left, low, high, right = match.groups()
     try:
         default = ast.literal_eval(value)
     except (ValueError, SyntaxError) as error:
         raise ValueError(f"{value} is not a literal value") from error
-    match = KIND.fullmatch(kind)
-    if not match:
-        raise ValueError(f"{kind!r} is no KIND: integer or float in RANGE, boolean, text")
-    many, one, left, low, high, right = match.groups()
-    parameter = Parameter(name, default, kind, one.split()[0], bool(many))
-    if not left:
+    parameter = Parameter(name, default, kind, word or number, bool(many))
+    if word:
         return parameter
     low = float(low)
     high = float(high)
@@ -71,8 +69,6 @@ def parse_line(line):
         low = math.nextafter(low, math.inf)
     if right == ")":
         high = math.nextafter(high, -math.inf)
-    if not low <= high:
-        raise ValueError(f"the range of {kind!r} is empty")
     return parameter._replace(low=low, high=high)
 
 
@@ -101,10 +97,10 @@ def parse_cell(source):
 
 def _allowed(parameter, value) -> bool:
     """Whether a value may stand there, or in the list that stands there."""
-    fits = type(value) is TYPES[parameter.base]
-    if fits and parameter.base != "text":
-        fits = parameter.low <= value <= parameter.high  # NaN is in no range
-    return fits
+    if type(value) is not TYPES[parameter.base]:
+        return False
+    # NaN is in no range
+    return parameter.base == "text" or parameter.low <= value <= parameter.high
 
 
 def check(parameter, value):
@@ -180,9 +176,7 @@ def injected(cells) -> dict[str, Any]:
     found = {}
     for cell in cells:
         if cell.startswith(INJECTED):
-            for statement in ast.parse(cell).body:
-                name = ast.unparse(statement.targets[0])
-                found[name] = ast.literal_eval(statement.value)
+            exec(cell, {}, found)  # `name = value` a line
     return found
 
 

@@ -96,13 +96,14 @@ def joined(groups):
     return beside([row for rows in groups for row in rows])
 
 
-def compared(table) -> Shown:
-    """The table that `joined` made, folded, or why there is none."""
-    if table.empty:
+def compared(groups) -> Shown:
+    """`joined` as a folded table, or why there is none."""
+    if not groups:
         text = (
             "These are not the parameters of the published numbers: nothing to compare."
         )
         return Shown(f"<p>{text}</p>", text)
+    table = joined(groups)
     return numbers(table, formats=dict.fromkeys(table, ".1f"), fold="All settings")
 
 
@@ -216,15 +217,15 @@ def without_errors(claim, setting, mean: float, samples, control) -> str:
     other, theirs = control
     return claim.row(
         setting,
-        _over(samples, mean),
+        _of_ten(samples / mean),
         of="ours over the printed mean",
         low=0.9,
         high=1.1,
-        control=(other, _over(theirs, mean)),
+        control=(other, _of_ten(theirs / mean)),
     )
 
 
-def _over(samples, mean):
-    value = np.mean(samples)
-    half = -ndtri(0.025) * np.std(samples, ddof=1) * np.sqrt(2 / 10)
-    return Interval(value / mean, (value - half) / mean, (value + half) / mean)
+def _of_ten(samples):
+    value = samples.mean()
+    half = -ndtri(0.025) * samples.std(ddof=1) * np.sqrt(2 / 10)
+    return Interval(value, value - half, value + half)
