@@ -61,7 +61,6 @@ def panels(result, epsilons, shared, title: str):
             ax=ax,
             title=f"{title}, ε = {epsilon:g}",
         )
-        ax.set_xlabel("")
-    ax.set_xlabel("round")
+        ax.label_outer()
     grouped = result.to_frame().groupby(["policy", "round"], sort=False).regret
     return fig, grouped.agg(["mean", "std"]).reset_index()

@@ -39,17 +39,16 @@ class Page:
 
         words: computed here, for the places in braces of its texts.
         """
-        fields = dict(sentences(self.room)[name])
+        fields = {"kind": "text", "place": ""} | sentences(self.room)[name]
         if words:
             for key, text in fields.items():
                 if isinstance(text, str):
                     fields[key] = text.format(**words)
-        if "finding" in fields:
-            says = fields.pop("finding")
-            return self.claim(name, "text", says, "", finding=True, **fields)
+        finding = "finding" in fields
+        says = fields.pop("finding" if finding else "says")
         kind = fields.pop("kind")
-        says = fields.pop("says")
-        return self.claim(name, kind, says, fields.pop("place"), **fields)
+        place = fields.pop("place")
+        return self.claim(name, kind, says, place, finding=finding, **fields)
 
     def claim(self, id, kind, statement, paper, **told) -> Claim:
         """Begin a `Claim`, to which rows are added.

@@ -89,18 +89,15 @@ def looks(names) -> dict[str, dict[str, str]]:
         known[name] = POLICIES.get(max(policies, key=len, default=None))
     colours = {n % len(COLOURS) for n in known.values() if n is not None}
     spare = cycle([i for i in range(len(COLOURS)) if i not in colours] or [0])
-    found = {}
-    for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
-        number = known[name]
-        if number is None:
-            number = next(spare)
-        while number in found.values():
-            number += len(COLOURS)  # the same colour with another dash
-        found[name] = number
+    taken = set()
     styles = {}
-    for name in known:
-        variant, colour = divmod(found[name], len(COLOURS))
-        dash = (found[name] + variant) % len(DASHES)
+    for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
+        number = next(spare) if known[name] is None else known[name]
+        while number in taken:
+            number += len(COLOURS)  # the same colour with another dash
+        taken.add(number)
+        variant, colour = divmod(number, len(COLOURS))
+        dash = (number + variant) % len(DASHES)
         styles[name] = {
             "color": COLOURS[colour],
             "linestyle": DASHES[dash],
@@ -123,9 +120,7 @@ def _round_ticks(axis) -> None:
     locator = LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=6)
     if high < 2 * low:
         locator = MaxNLocator(4)
-    axis.set_major_locator(locator)
-    axis.set_major_formatter(lambda value, _: markup.powers(f"{value:,g}"))
-    axis.set_ticks([], minor=True)
+    ticks(axis, [v for v in locator.tick_values(low, high) if low <= v <= high])
 
 
 def label_ends(ax) -> None:
@@ -179,9 +174,9 @@ def show(fig, *, alt: str, caption: str, data, name: str) -> None:
     """
     from IPython.display import HTML, display
 
-    for key, value in (("alt", alt), ("caption", caption), ("name", name)):
-        if not str(value).strip():
-            raise ValueError(f"{key} must not be empty; got {key}={value!r}")
+    for key, text in {"alt": alt, "caption": caption, "name": name}.items():
+        if not text.strip():
+            raise ValueError(f"{key} must not be empty; got {key}={text!r}")
     display(HTML(figure_html(fig, alt, caption, data, name)))
     plt.close(fig)
 
