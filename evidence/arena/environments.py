@@ -18,7 +18,7 @@ from companion.private_glm.environments import world as glm_world
 from companion.stats import band
 from companion.streaming_sco.environments import one_context
 from companion.tabular import in_blocks
-from companion.validate import need_array, need_choice, need_indices, need_int
+from companion.validate import need_choice, need_int
 
 SPARSE = (0.2, -0.2, 0.2, -0.2, 0.2)  # the coordinates that matter
 
@@ -170,17 +170,14 @@ def fitted_to(z: np.ndarray, labels) -> Fitted:
     to each variance); every label needs two people at least.  This is not private: a
     world for planning, at the owner's desk.
     """
-    z = need_array("z", z, ("n", "m"))
-    labels = need_indices("labels", labels, z.shape[:1], len(z))
-    K = int(labels.max()) + 1
-    counts = np.bincount(labels, minlength=K)
+    counts = np.bincount(labels)
     if counts.min() < 2:
         raise ValueError(
             f"labels must have two people each at least; got counts {counts}"
         )
     m = z.shape[1]
     people = pd.DataFrame(z).groupby(labels)
-    covariances = people.cov().to_numpy().reshape(K, m, m) + 1e-6 * np.eye(m)
+    covariances = people.cov().to_numpy().reshape(-1, m, m) + 1e-6 * np.eye(m)
     return Fitted(
         shares=counts / len(z),
         means=people.mean().to_numpy(),

@@ -6,9 +6,11 @@ Each gives (figure, frame of the data) from `contest.Setting`s.
 import numpy as np
 import pandas as pd
 
+from companion.stats import Interval
+from evidence.arena.contest import MODELS
 from evidence.claims import plots, regret
 
-PRIVATE = ("local", "shuffle", "joint")
+PRIVATE = MODELS[:3]
 
 
 def budget(settings):
@@ -51,7 +53,7 @@ def trust(settings):
             if cheaper == "none":
                 policy = s.winners[model][0]
                 rows.append((place, s.world, s.T, model, policy, *price))
-    columns = ["place", "world", "T", "model", "policy", "value", "low", "high"]
+    columns = ["place", "world", "T", "model", "policy", *Interval._fields]
     data = pd.DataFrame(rows, columns=columns)
     fig, (ax,) = plots.panels(1, height=0.4 * len(settings) + 0.9)
     for i, model in enumerate(PRIVATE):
@@ -62,7 +64,7 @@ def trust(settings):
             xerr=[own.value - own.low, own.high - own.value],
             fmt=plots.MARKERS[i],
             capsize=2,
-            color=plots.COLOURS[plots.MODELS[model]],
+            color=plots.COLOURS[i + 1],  # of the LinUCB that keeps each
             label=model,
         )
     ax.axvline(1.0, color="0.6", linewidth=0.8)

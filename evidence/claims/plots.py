@@ -46,7 +46,6 @@ POLICIES = {
     "Lasso bandit": 13,
     "Residual FLIPHAT": 15,
 }
-MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
 
 
 def use_style() -> None:
@@ -130,20 +129,19 @@ def label_ends(ax) -> None:
     height = 72 * ax.get_position().height * ax.figure.get_figheight()  # in points
     labels = []
     top = -np.inf
+    ax.set_ylim(ax.get_ylim())
     for line in sorted(lines, key=lambda line: line.get_ydata()[-1]):
         end = line.get_xydata()[-1]
+        colour = line.get_color()
         text = _wrapped(line.get_label(), WORDS)
         tall = (1.15 * text.count("\n") + 1.35) * 8.8 / height
         at = (ax.transScale + ax.transLimits).transform(end)[1]
         centre = max(at, top + tall / 2)
         top = centre + tall / 2
-        labels.append((text, end, centre, line.get_color()))
-    ax.set_ylim(ax.get_ylim())
-    for text, end, centre, colour in labels:
-        ax.annotate(
+        label = ax.annotate(
             text,
             end,
-            (1.05, centre - max(0.0, top - 1.0)),
+            (1.05, centre),
             textcoords="axes fraction",
             va="center",
             fontsize="small",
@@ -158,6 +156,9 @@ def label_ends(ax) -> None:
                 "shrinkB": 0,
             },
         )
+        labels.append(label)
+    for label in labels:
+        label.set_y(label.xyann[1] - max(0.0, top - 1.0))
 
 
 def _wrapped(text, width):

@@ -47,7 +47,7 @@ class Parameter(NamedTuple):
 def parse_line(line):
     """The Parameter that one line describes.
 
-    Raises ValueError if the line does not follow the grammar.
+    Raises ValueError if the line does not follow the grammar, or its own default.
     """
     match = LINE.fullmatch(line)
     if not match:
@@ -61,15 +61,15 @@ def parse_line(line):
     except (ValueError, SyntaxError) as error:
         raise ValueError(f"{value} is not a literal value") from error
     parameter = Parameter(name, default, kind, word or number, bool(many))
-    if word:
-        return parameter
-    low = float(low)
-    high = float(high)
-    if left == "(":
-        low = math.nextafter(low, math.inf)
-    if right == ")":
-        high = math.nextafter(high, -math.inf)
-    return parameter._replace(low=low, high=high)
+    if number:
+        low = float(low)
+        high = float(high)
+        if left == "(":
+            low = math.nextafter(low, math.inf)
+        if right == ")":
+            high = math.nextafter(high, -math.inf)
+        parameter = parameter._replace(low=low, high=high)
+    return parameter._replace(default=check(parameter, default))
 
 
 def parse_cell(source):
@@ -85,12 +85,11 @@ def parse_cell(source):
         elif line and not line.startswith("#"):
             try:
                 parameter = parse_line(line)
-                default = check(parameter, parameter.default)
             except ValueError as error:
                 raise ValueError(
                     f"parameters cell, line {number} ({line!r}): {error}"
                 ) from error
-            found[parameter.name] = parameter._replace(default=default)
+            found[parameter.name] = parameter
     need({name: parameter.default for name, parameter in found.items()}, *needed)
     return found, needed
 

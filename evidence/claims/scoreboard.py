@@ -160,6 +160,8 @@ def moved_outcomes(row) -> list:
     most = math.inf if most is None else most
     low, high = row.interval
     half = (high - low) / 2.0
-    lower = Interval(low, low - half, high - half)
-    higher = Interval(high, low + half, high + half)
-    return sorted({outcome(lower, least, most), outcome(higher, least, most)})
+    found = set()
+    for moved in (-half, half):
+        there = Interval(moved, low + moved, high + moved)
+        found.add(outcome(there, least, most))
+    return sorted(found)

@@ -92,6 +92,5 @@ def test_needed_is_the_first_round_after_which_it_stays_above():
 
 
 def test_what_is_no_world_is_refused():
-    for bad in (LABELS[:-1], [0] * 99 + [1], LABELS.astype(float)):
-        with pytest.raises(ValueError, match="labels must"):
-            env.fitted_to(Z, bad)
+    with pytest.raises(ValueError, match="labels must"):
+        env.fitted_to(Z, [0] * 99 + [1])
