@@ -84,13 +84,12 @@ def readable(text: str, values, labels) -> str:
 
     def words(match):
         kind, content = match.groups()
-        shown, _, target = content.partition(" <")
         if kind == "glue:text":
             return values.get(content, match[0])
         if kind in ("cite:t", "cite:p"):
             return citation(content, in_text=kind == "cite:t")
         if kind in ("ref", "prf:ref", "eq", "term"):
-            return labels.get(content, shown) if not target else shown
+            return labels.get(content, content.split(" <")[0])
         return match[0]
 
     return ANCHOR.sub(r"\1", INSIDE.sub(r"\1", ROLE.sub(words, text)))
@@ -120,8 +119,7 @@ def boxes(text: str, labels: dict) -> str:
 def citation(keys: str, in_text: bool) -> str:
     """Names and years from the keys of a bibliography, such as "zheng2020"."""
     names = []
-    for key in keys.split(","):
-        name, year = re.fullmatch(r"([a-zA-Z]+)\D*(\d*)", key.strip()).groups()
+    for name, year in re.findall(r"([a-zA-Z]+)[^\d,]*(\d*)", keys):
         if year:
             year = f" ({year})" if in_text else f" {year}"
         names.append(f"{name.capitalize()}{year}")

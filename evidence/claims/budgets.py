@@ -37,11 +37,10 @@ def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95)
     """(baseline of least mean regret, interval of our final regret over its) at one
     budget."""
     finals = {}
-    for name in baselines:
+    for name in (ours, *baselines):
         finals[name] = result.of(at(name, epsilon))[:, -1]
     best = min(baselines, key=lambda name: finals[name].mean())
-    own = result.of(at(ours, epsilon))[:, -1]
-    return best, ratio(own, finals[best], level)
+    return best, ratio(finals[ours], finals[best], level)
 
 
 def panels(result, epsilons, shared, title: str):

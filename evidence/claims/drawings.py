@@ -41,9 +41,15 @@ def who_sees_what(model: str):
     ax.axis("off")
     colour = RECORD  # up to the box that adds noise
     for i, (name, done) in enumerate(boxes):
-        corner = (i + 0.24, 0.41)
-        box = FancyBboxPatch(corner, 0.52, 0.36, ROUND, fill=False, linewidth=1.6)
-        box.set_edgecolor(colour)
+        box = FancyBboxPatch(
+            (i + 0.24, 0.41),
+            0.52,
+            0.36,
+            ROUND,
+            fill=False,
+            edgecolor=colour,
+            linewidth=1.6,
+        )
         ax.add_patch(box)
         if "noise" in done:
             colour = QUIET

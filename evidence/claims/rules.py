@@ -124,8 +124,7 @@ def check(parameter, value):
 
 def names(rule) -> set[str]:
     """The parameters that a rule speaks of."""
-    tree = ast.parse(rule)
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - FUNCTIONS.keys()
+    return set(compile(rule, "rule", "eval").co_names) - FUNCTIONS.keys()
 
 
 def holds(rule, values) -> bool:

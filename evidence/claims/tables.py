@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
+from scipy.stats import sem
 
 from companion.stats import Interval, mean_interval
 from evidence.claims import markup
@@ -84,8 +85,7 @@ def beside(rows):
     table = []
     for setting, mean, se, samples in rows:
         ours = mean_interval(samples)
-        own = np.std(samples, ddof=1) / np.sqrt(len(samples))
-        z = (ours.value - mean) / np.hypot(se, own)
+        z = (ours.value - mean) / np.hypot(se, sem(samples))
         table.append([setting, mean, se, ours, z])
     columns = ["setting", "paper", "paper's s.e.", "ours (95 %)", "z"]
     return pd.DataFrame(table, columns=columns)
@@ -117,9 +117,9 @@ def share(groups) -> Interval:
     errors = []
     for rows in groups:
         samples = np.mean([np.asarray(y) / mean for _, mean, _, y in rows], axis=0)
-        own = samples.std(ddof=1) / np.sqrt(len(samples))
+        printed = np.mean([se / mean for _, mean, se, _ in rows])
         means.append(samples.mean())
-        errors.append(np.hypot(own, np.mean([se / mean for _, mean, se, _ in rows])))
+        errors.append(np.hypot(sem(samples), printed))
     value = float(np.mean(means))
     half = float(-ndtri(0.025) * np.linalg.norm(errors) / len(errors))
     return Interval(value, value - half, value + half)
