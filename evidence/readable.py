@@ -43,16 +43,15 @@ def make_readable(notebook) -> None:
     prose = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     labels = {}
     equations = count(1)
-    texts = []
     for cell in prose:
         # as the author wrote it: a notebook that is run again gets its new numbers
         source = cell["metadata"].setdefault("as_written", "".join(cell["source"]))
         text = boxes(LABEL.sub("", source), labels)
         labels |= {name: f"({next(equations)})" for name in EQUATION.findall(text)}
-        texts.append(text)
+        cell["source"] = text
     values = said(notebook)
-    for cell, text in zip(prose, texts, strict=True):
-        cell["source"] = readable(text, values, labels)
+    for cell in prose:
+        cell["source"] = readable(cell["source"], values, labels)
     for cell in notebook["cells"]:
         tags = cell["metadata"].get("tags", [])
         if "remove-output" in tags:

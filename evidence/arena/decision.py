@@ -107,8 +107,8 @@ def snippet(call, world) -> str:
     if call.factory == "random":
         report = "live.report().arms"
         said = '"Random play reads no data: any epsilon holds."'
-    size, whose = _numbers_of(world)
-    X, note, form, kind = _map_of(policy, world)
+    size, X, note, form, kind = _contexts_of(policy, world)
+    whose = "that all arms share" if world.common else "of every arm"
     base = ", one of them always 1 (base rate)" if world.link == "logistic" else ""
     rounds = call.arguments.get("T", "T")
     told = [name for name in call.arguments if name in MEANS]
@@ -133,33 +133,33 @@ print({report})
 """.lstrip()
 
 
-def _numbers_of(world):
-    """(shape of a reader's numbers, whose they are) in a world."""
-    if world.common:
-        return world.p, "that all arms share"
-    own = world.d - 1 if world.universe == "offset_sphere" else world.d
-    return f"({world.K}, {own})", "of every arm"
-
-
-def _map_of(policy, world):
-    """(expression for X, comment, form, universe): how numbers z become contexts."""
+def _contexts_of(policy, world):
+    """How a reader's numbers z become contexts: (shape of z, expression for X, comment,
+    form, universe)."""
     K = world.K
     records = policy.universe or Universe(np.inf)
-    offset = world.universe == "offset_sphere"
-    d = world.d - 1 if offset else world.p or world.d
-    radius = 0.5**0.5 if offset else records.radius
-    z = _scaled(radius * d ** (-1.0 / records.norm))
+    radius = records.radius
+    width = world.p or world.d
+    size = width if world.common else f"({K}, {width})"
+    form = "rows"
+    kind = "cube" if records.norm == np.inf else "ball"
+    X = "{}"
+    if world.universe == "offset_sphere":
+        radius = 0.5**0.5
+        width -= 1
+        size = f"({K}, {width})"
+        kind = "offset_sphere"
+        X = f"np.column_stack([{{}}, np.full({K}, 0.5**0.5)])"
+    elif world.common and one_context(policy):
+        form = "shared"
+        X = f"np.tile({{}}, ({K}, 1))"
+    elif world.common:
+        form = "blocks"
+        X = f"np.kron(np.eye({K}), {{}})"
+    z = _scaled(radius * width ** (-1.0 / records.norm))
     short = _scaled(radius)
     note = "" if z == short else f"  # {short} if z never has a norm above 1"
-    if offset:
-        X = f"np.column_stack([{z}, np.full({K}, 0.5**0.5)])"
-        return X, note, "rows", "offset_sphere"
-    kind = "cube" if records.norm == np.inf else "ball"
-    if not world.common:
-        return z, note, "rows", kind
-    if one_context(policy):
-        return f"np.tile({z}, ({K}, 1))", note, "shared", kind
-    return f"np.kron(np.eye({K}), {z})", note, "blocks", kind
+    return size, X.format(z), note, form, kind
 
 
 def _scaled(most: float) -> str:

@@ -13,14 +13,11 @@ def at(name: str, epsilon: float) -> str:
 
 def table(cells, epsilons):
     """{name or "name | budget": text} as a table: a row per name, a column per budget."""
-    every = [f"{e:g}" for e in epsilons]
-    rows = {}
+    frame = pd.DataFrame(columns=[f"ε = {e:g}" for e in epsilons], dtype=object)
     for label, text in cells.items():
         name, _, budget = label.partition(" | ")
-        columns = [budget] if budget else every
-        row = rows.setdefault(name, {})
-        row |= {f"ε = {column}": text for column in columns}
-    return pd.DataFrame(rows).T
+        frame.loc[name, f"ε = {budget}" if budget else slice(None)] = text
+    return frame
 
 
 def finals(result, epsilons):
