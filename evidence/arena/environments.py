@@ -153,14 +153,9 @@ class Fitted(NamedTuple):
             z = np.einsum("nij,nj->ni", self.factors[labels], normals)
             z = np.clip(self.means[labels] + z, -1.0, 1.0)
             R = np.eye(K)[labels]
-            yield contexts(z, K), R, R
-
-
-def contexts(z: np.ndarray, K: int) -> np.ndarray:
-    """Columns z (n, m) in [-1, 1] as contexts (n, K, K (m + 1)): the map of
-    `tabular.contexts_of` with form "blocks"."""
-    n, m = z.shape
-    return in_blocks(np.column_stack([z, np.ones(n)]) / np.sqrt(m + 1.0), K)
+            # the map of `tabular.contexts_of` with form "blocks"
+            x = np.column_stack([z, np.ones(n)]) / np.sqrt(m + 1.0)
+            yield in_blocks(x, K), R, R
 
 
 def fitted_to(z: np.ndarray, labels) -> Fitted:

@@ -68,8 +68,8 @@ def trust(settings):
             label=model,
         )
     ax.axvline(1.0, color="0.6", linewidth=0.8)
-    ax.set(xscale="log", xlabel="regret / best without privacy")
-    ax.set_ylim(len(settings) - 0.5, -0.5)
+    ylim = (len(settings) - 0.5, -0.5)
+    ax.set(xscale="log", xlabel="regret / best without privacy", ylim=ylim)
     titles = [f"{s.world} · {s.T:,}" for s in settings]
     ax.set_yticks(range(len(titles)), titles, fontsize="small")
     fig.legend(frameon=False, loc="outside upper center", ncols=3, columnspacing=1.0)

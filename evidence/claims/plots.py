@@ -168,16 +168,9 @@ def _wrapped(text, width):
 
 def show(fig, *, alt: str, caption: str, data, name: str) -> None:
     """Display a figure: alt (what a reader who cannot see it needs), caption, data
-    (columns), name.
-
-    Raises ValueError if alt, caption or name is empty: every figure of the book is
-    described.
-    """
+    (columns), name."""
     from IPython.display import HTML, display
 
-    for key, text in {"alt": alt, "caption": caption, "name": name}.items():
-        if not text.strip():
-            raise ValueError(f"{key} must not be empty; got {key}={text!r}")
     display(HTML(figure_html(fig, alt, caption, data, name)))
     plt.close(fig)
 

@@ -96,10 +96,9 @@ def parse_cell(source):
 
 def _allowed(parameter, value) -> bool:
     """Whether a value may stand there, or in the list that stands there."""
-    if type(value) is not TYPES[parameter.base]:
-        return False
+    fits = type(value) is TYPES[parameter.base]
     # NaN is in no range
-    return parameter.base == "text" or parameter.low <= value <= parameter.high
+    return fits and (parameter.base == "text" or parameter.low <= value <= parameter.high)
 
 
 def check(parameter, value):

@@ -37,9 +37,11 @@ def test_expanded_contexts_have_the_same_rewards():
 
 def test_people_come_once_in_a_new_order_and_their_contexts_are_those_of_a_table():
     table = contexts_of({"a": bounds(-1, 1), "b": bounds(-1, 1)}, arms=(0, 1, 2))
-    for z, x in zip(Z[:5], env.contexts(Z[:5], 3), strict=True):
-        np.testing.assert_allclose(table.context({"a": z[0], "b": z[1]}), x)
-    world = env.Classification(env.contexts(Z, 3), LABELS)
+    people, _, _ = rounds(env.fitted_to(Z, LABELS), 100, 2)
+    for x in people[:5]:
+        a, b = np.sqrt(3.0) * x[0, :2]
+        np.testing.assert_allclose(table.context({"a": a, "b": b}), x)
+    world = env.Classification(people, LABELS)
     X, R, mu = rounds(world, 100, 1)
     assert sorted(map(tuple, X[:, 0])) == sorted(map(tuple, world.X[:, 0]))
     assert (mu == R).all()
