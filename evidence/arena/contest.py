@@ -157,7 +157,7 @@ def play(
             if model != "none":
                 label = f"{name} | {e:g}"
             if label not in runs:
-                runs[label] = tuned(name, world, T, e, n_reps, tune_reps, seed, label)
+                runs[label] = tuned(call, world, T, e, n_reps, tune_reps, seed, label)
             own[name] = runs[label]
         settings[e] = Setting(
             world=title,
@@ -189,7 +189,7 @@ def played(call, label: str, env, T: int, n_reps: int, seed: int, key: int = 2) 
 
 
 def tuned(
-    name: str,
+    default,
     world,
     T: int,
     epsilon: float,
@@ -199,9 +199,12 @@ def tuned(
     label: str,
 ) -> Run:
     """A policy of the recipes, tuned by the rule of this module, then played; with no
-    `tune_reps` by its default constants."""
+    `tune_reps` by its default constants.
+
+    default: the `recipes.Call` with these.
+    """
+    name = default.factory
     env = recipes.stream(world, name)
-    default = recipes.call(name, world, T, epsilon)
     run = played(default, label, env, T, n_reps, seed)
     if tune_reps == 0 or not recipes.RECIPES[name].tuned:
         return run

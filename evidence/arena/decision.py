@@ -181,13 +181,12 @@ def answer(setting, trust: str) -> Answer | None:
         return None
     setting = setting.untuned
     first, close = setting.leader(names)
-    share = setting.judged(first)
     run = setting.runs[first]
     return Answer(
         factory=first,
         model=run.guarantee.model,
         close=tuple(close),
-        share=share,
+        share=setting.judged(first),
         call=run.call,
         world=setting.place,
         rivals=len(names) - 1,

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 FUNCTIONS = {f.__name__: f for f in (abs, len, max, min, set, sorted, sum)}
 INJECTED = "# Parameters\n"  # how the cell begins that papermill adds
-NEEDS = re.compile(r"\s*#\s*needs:(.*)")
+NEEDS = re.compile(r"^# *needs: *(.*\S)", re.MULTILINE)
 TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
 NUMBER = r"\s*(-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?))\s*"
 RANGE = rf"([\[(]){NUMBER},{NUMBER}([\])])"
@@ -78,11 +78,9 @@ def parse_cell(source):
     Raises ValueError naming the line, or the rule.
     """
     found = {}
-    needed = []
+    needed = NEEDS.findall(source)
     for number, line in enumerate(source.splitlines(), 1):
-        if match := NEEDS.fullmatch(line):
-            needed.append(match[1].strip())
-        elif line and not line.startswith("#"):
+        if line and not line.startswith("#"):
             try:
                 parameter = parse_line(line)
             except ValueError as error:
@@ -109,14 +107,13 @@ def check(parameter, value):
     """
     name = parameter.name
     hint = ""
-    items = [value]
-    if parameter.many and isinstance(value, list):
-        items = value
-    elif parameter.many:
+    items = value if parameter.many else [value]
+    if not isinstance(items, list):
+        items = []
         hint = f' (papermill takes lists by -y "{name}: [...]")'
     if parameter.base == "float":
         items = [float(v) if type(v) is int else v for v in items]
-    if hint or not items or not all(_allowed(parameter, v) for v in items):
+    if not items or not all(_allowed(parameter, v) for v in items):
         raise ValueError(f"{name} = {value!r} is not: {parameter.kind}{hint}")
     return items if parameter.many else items[0]
 

@@ -21,7 +21,7 @@ def board(tmp_path):
     for kind in ("text", "figure", "theorem"):
         claim = page.claim(f"a-{kind}", kind, f"Sentence <{kind}>.", "Section 1")
         claim.row("", 1.0, of="count", high=2.0, control=("three times as many", 3.0))
-    page.claim("ours", "text", "A finding.", "", finding=True)
+    page.claim("ours", finding="A finding.")
     (tmp_path / "claims.json").write_text(json.dumps(page._repr_mimebundle_()[MIME]))
     return Scoreboard(str(tmp_path / "claims.json"))
 
