@@ -21,7 +21,7 @@ from companion.stats import Interval
 from companion.validate import need_choice, need_float, need_int
 from evidence.arena import contest, recipes
 from evidence.arena.contest import MODELS
-from evidence.arena.environments import world_of
+from evidence.arena.environments import KINDS
 from evidence.claims import markup
 from evidence.claims.tables import Shown, numbers
 
@@ -220,7 +220,8 @@ def choose(
     True
     """
     enough = MODELS[: 1 + MODELS.index(need_choice("trust", trust, tuple(TRUSTED)))]
-    place = world_of(world, d, K)
+    make = KINDS[need_choice("world", world, tuple(KINDS))]
+    place = make(need_int("d", d, 2), need_int("K", K, 2))
     T = need_int("T", T, 100)
     epsilon = need_float("epsilon", epsilon, 0.01, 100.0)
     n_reps = need_int("n_reps", n_reps, 4)

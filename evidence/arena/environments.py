@@ -18,7 +18,6 @@ from companion.private_glm.environments import world as glm_world
 from companion.stats import band
 from companion.streaming_sco.environments import one_context
 from companion.tabular import in_blocks
-from companion.validate import need_choice, need_int
 
 SPARSE = (0.2, -0.2, 0.2, -0.2, 0.2)  # the coordinates that matter
 
@@ -109,13 +108,6 @@ def common(d: int, K: int) -> World:
 
 
 KINDS = {"dense": dense, "sparse": sparse, "clicks": clicks, "one context": common}
-
-
-def world_of(kind: str, d: int, K: int) -> World:
-    """A `World` of this kind for contexts in R^d and K >= 2 arms.  ValueError on anything
-    else."""
-    make = KINDS[need_choice("world", kind, tuple(KINDS))]
-    return make(need_int("d", d, 2), need_int("K", K, 2))
 
 
 class Classification(NamedTuple):

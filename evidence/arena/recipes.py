@@ -236,11 +236,16 @@ def lineup(world, T: int, epsilon: float) -> tuple[list[Call], dict[str, str]]:
     Raises ValueError if a private policy would give another guarantee than (epsilon, 1/T)
     or less.
     """
-    why = {name: refused(name, world, T) for name in policies.TABLE}
-    calls = [call(n, world, T, epsilon) for n, reason in why.items() if not reason]
-    for c in calls:
-        need_guarantee(c.policy(), T, epsilon)
-    return calls, {name: reason for name, reason in why.items() if reason}
+    calls = []
+    why = {}
+    for name in policies.TABLE:
+        reason = refused(name, world, T)
+        if reason:
+            why[name] = reason
+        else:
+            calls.append(call(name, world, T, epsilon))
+            need_guarantee(calls[-1].policy(), T, epsilon)
+    return calls, why
 
 
 def need_guarantee(policy, T: int, epsilon: float) -> None:

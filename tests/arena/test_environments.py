@@ -17,7 +17,7 @@ Z = np.clip(0.3 * RNG.standard_normal((100, 2)) + 0.2 * LABELS[:, None], -1, 1)
 
 @pytest.mark.parametrize("kind", env.KINDS)
 def test_every_kind_of_world_has_candidates_of_any_size(kind):
-    world = env.world_of(kind, 6, 4)
+    world = env.KINDS[kind](6, 4)
     calls, _ = recipes.lineup(world, 500, 1.0)
     assert any(c.policy().guarantee.model != "none" for c in calls)
     X, R, _ = rounds(world.env, 5, 1)
