@@ -96,12 +96,13 @@ class Setting(NamedTuple):
         """The same setting with default constants in place of tuned ones."""
         return self._replace(runs={n: r.default or r for n, r in self.runs.items()})
 
-    def of(self, model: str):
-        """Names of the players of a trust model, one of MODELS, random play apart."""
+    def of(self, *models):
+        """Names of the players of these trust models (of MODELS), random play apart."""
         return [
             n
+            for m in models
             for n, r in self.runs.items()
-            if r.guarantee.model == model and n != "random"
+            if r.guarantee.model == m and n != "random"
         ]
 
     def leader(self, names, looks: int = 1) -> tuple[str, list[str]]:

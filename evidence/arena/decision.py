@@ -170,8 +170,7 @@ def _scaled(most: float) -> str:
 def allowed(setting, trust: str):
     """Names of the players whose guarantee is enough: local implies shuffle implies
     joint."""
-    enough = MODELS[: MODELS.index(trust) + 1]
-    return [n for m in enough for n in setting.of(m)]
+    return setting.of(*MODELS[: MODELS.index(trust) + 1])
 
 
 def answer(setting, trust: str) -> Answer | None:

@@ -20,12 +20,11 @@ def budget(settings):
     epsilons = [s.epsilon for s in settings]
     fig, axes = plots.panels(2, sharey=True)
     drawn = {}
-    for ax, models in zip(axes, (("local",), ("shuffle", "joint")), strict=True):
+    for ax, models in zip(axes, (PRIVATE[:1], PRIVATE[1:]), strict=True):
         shares = {}
-        for model in models:
-            for name in first.of(model):
-                samples = [s.runs[name].tuned / s.random.mean() for s in settings]
-                shares[first.runs[name].title] = np.array(samples).T
+        for name in first.of(*models):
+            samples = [s.runs[name].tuned / s.random.mean() for s in settings]
+            shares[first.runs[name].title] = np.array(samples).T
         free = first.runs["linucb"].tuned.mean() / first.random.mean()
         ax.plot(epsilons, [free] * len(epsilons), label="LinUCB", **plots.look("LinUCB"))
         ax.axhline(1.0, color="0.6", linewidth=0.8)
