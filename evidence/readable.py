@@ -17,12 +17,13 @@ MACROS = (
     r"\newcommand{\norm}[1]{\left\lVert #1\right\rVert}$"
 )
 WHOSE = (
-    "*The numbers in the text, and the verdicts of this page, are those of the run that "
-    "wrote this notebook. A verdict is given with the paper's parameters alone; with "
-    'others it reads "not tested at this scale", whatever the numbers are. Words for '
-    "verdicts of other pages are those of the site, and so are the links, which are left "
-    "out here. A box, such as a theorem, ends with ◻. Run again by `papermill --engine "
-    "readable`, the text gets the new numbers; without it, it keeps these.*"
+    "*The numbers in the text, and the verdicts of this page's tables, are those of the "
+    "run that wrote this notebook. A verdict is given with the page's own parameters "
+    'alone; with others it reads "not tested at this scale", whatever the numbers are. '
+    'A verdict in the text that ends in "(on the site)" is that of the site, with the '
+    "page's own parameters. Links to other pages are left out here. A box, such as a "
+    "theorem, ends with ◻. Run again by `papermill --engine readable`, the text gets the "
+    "new numbers; run without this engine, it keeps the old ones.*"
 )
 FENCE = re.compile(
     r"^(```\w+\n[\s\S]*?^```$)"
@@ -31,10 +32,12 @@ FENCE = re.compile(
 )
 BOX_LABEL = re.compile(r"^:label: (.*)$", re.MULTILINE)
 LABEL = re.compile(r"^\(([\w-]+)\)=\n", re.MULTILINE)
-EQUATION = re.compile(r"^\$\$ *\(([\w-]+)\)$", re.MULTILINE)
+EQUATION = re.compile(r"\$\$ *\(([\w-]+)\)$", re.MULTILINE)
 ROLE = re.compile(r"\{([\w:]+)\}`([^`]+)`")
 # links to other places of the book, which a notebook alone does not have
 INSIDE = re.compile(r"\[([^\]]+)\]\((?!https?:)[\w./#%-]+\)")
+# verdicts that the author has typed: those of the site's own run
+VERDICT = re.compile(r'<a href="#(?:evidence|claim)[^>]*>(\w[^<]*)</a>')
 ANCHOR = re.compile(r'<a href="(?!https?:)[^"]*">(.*?)</a>')
 
 
@@ -79,6 +82,7 @@ def readable(text: str, values, labels) -> str:
     values: {name: text} of numbers; labels: {label: title or number}.  A mark whose
     number or kind is unknown stays as it is.
     """
+    text = VERDICT.sub(r"\1 (on the site)", text)
     text = EQUATION.sub(lambda m: rf"\tag{{{labels[m[1]][1:-1]}}}" + "\n$$", text)
 
     def words(match):
