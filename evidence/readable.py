@@ -46,16 +46,15 @@ def make_readable(notebook) -> None:
     prose = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     labels = {}
     equations = count(1)
-    texts = []
     for cell in prose:
         # as the author wrote it: a notebook that is run again gets its new numbers
         source = cell["metadata"].setdefault("as_written", "".join(cell["source"]))
         text = boxes(LABEL.sub("", source), labels)
         labels |= {name: f"({next(equations)})" for name in EQUATION.findall(text)}
-        texts.append(text)
+        cell["source"] = text
     values = said(notebook)
-    for cell, text in zip(prose, texts, strict=True):
-        cell["source"] = readable(text, values, labels)
+    for cell in prose:
+        cell["source"] = readable(cell["source"], values, labels)
     for cell in notebook["cells"]:
         tags = cell["metadata"].get("tags", [])
         if "remove-output" in tags:
@@ -88,13 +87,12 @@ def readable(text: str, values, labels) -> str:
 
     def words(match):
         kind, content = match.groups()
-        shown, _, target = content.partition(" <")
         if kind == "glue:text":
             return values.get(content, match[0])
         if kind in ("cite:t", "cite:p"):
             return citation(content, in_text=kind == "cite:t")
         if kind in ("ref", "prf:ref", "eq", "term"):
-            return labels.get(content, shown) if not target else shown
+            return labels.get(content, content.split(" <")[0])
         return match[0]
 
     return ANCHOR.sub(r"\1", INSIDE.sub(r"\1", ROLE.sub(words, text)))
@@ -131,8 +129,7 @@ def boxes(text: str, labels: dict) -> str:
 def citation(keys: str, in_text: bool) -> str:
     """Names and years from the keys of a bibliography, such as "zheng2020"."""
     names = []
-    for key in keys.split(","):
-        name, year = re.fullmatch(r"([a-zA-Z]+)\D*(\d*)", key.strip()).groups()
+    for name, year in re.findall(r"([a-zA-Z]+)[^\d,]*(\d*)", keys):
         if year:
             year = f" ({year})" if in_text else f" {year}"
         names.append(f"{name.capitalize()}{year}")
