@@ -53,6 +53,7 @@ class Answer(NamedTuple):
     world: Any  # `environments.World`
     rivals: int  # other candidates
     loss: float  # mean regret of a round, in the same repetitions
+    price: str = ""  # a sentence on the best policy without privacy, if one has played
 
     @property
     def learns(self) -> bool:
@@ -73,14 +74,14 @@ class Answer(NamedTuple):
             )
         others = "All others are shown to be worse."
         if self.close or not self.rivals:
-            close = ", ".join(self.close) or "no other plays here"
+            close = ", ".join(self.close) or "no other policy plays here"
             others = f"Not shown to be worse: {close}."
         whom = TRUSTED[self.model]
         if self.model == "shuffle":
             whom = f"{whom}, or a server that does its work"
         return (
             f"Use {self.factory}: {share} in the simulated world; in yours it may be "
-            f"several times as large. Users need to trust {whom}. {others}"
+            f"several times as large.{self.price} Users need to trust {whom}. {others}"
         )
 
     @property
@@ -181,6 +182,14 @@ def answer(setting, trust: str) -> Answer | None:
     setting = setting.untuned
     first, close = setting.leader(names)
     run = setting.runs[first]
+    price = ""
+    if free := setting.of("none"):
+        best, _ = setting.leader(free)
+        times = contest.judged(run.tuned, setting.runs[best].tuned)
+        price = (
+            f" That is {times.value:.3g} times ({times.low:.3g} to {times.high:.3g}) the "
+            f"regret of {best}, the best policy without privacy."
+        )
     return Answer(
         factory=first,
         model=run.guarantee.model,
@@ -190,6 +199,7 @@ def answer(setting, trust: str) -> Answer | None:
         world=setting.place,
         rivals=len(names) - 1,
         loss=contest.judging(run.tuned).mean() / setting.T,
+        price=price,
     )
 
 
@@ -225,7 +235,8 @@ def choose(
     epsilon = need_float("epsilon", epsilon, 0.01, 100.0)
     n_reps = need_int("n_reps", n_reps, 4)
     print("Policies play; the first call compiles.", file=sys.stderr, flush=True)
-    setting = contest.play(world, place, T, [epsilon], n_reps, 0, seed, enough)[epsilon]
+    models = (*enough, "none")
+    setting = contest.play(world, place, T, [epsilon], n_reps, 0, seed, models)[epsilon]
     one = answer(setting, trust)
     if one is None:
         reasons = "; ".join(f"{name} {why}" for name, why in setting.refusals.items())
@@ -268,6 +279,6 @@ def _choice(setting, trust) -> str:
         rows.append((name, untuned.runs[name].guarantee.model, untuned.judged(name)))
     rows.sort(key=lambda row: row[2].value)
     head = "Policy | Trust model | Regret / random play"
-    table = numbers(rows, head, formats={"Regret / random play": ".0%"})
+    table = numbers(rows, head, formats={"Regret / random play": ".2%"})
     said = one._repr_html_() if one else f"<p>{NOBODY}</p>"
     return f"{said}{table._repr_html_()}"
