@@ -24,7 +24,7 @@ from companion.core import Universe
 from companion.stats import at_least
 from evidence.attacks import audit
 from evidence.judge.checks import stream_for
-from evidence.measure.replay import corners_of
+from evidence.measure.replay import corners_of, extreme_rewards
 
 # of every bound: a promise that holds is refuted with this chance less than 1
 LEVEL = 0.999
@@ -101,8 +101,7 @@ def neighbours(policy, world, rounds: int = 80):
     along = (ways - ways.mean(axis=0)) @ x
     y = ways[along.argmin()]
     z = ways[np.abs(along).argmin()]
-    low = max(world.low, -1e6)
-    high = min(world.high, 1e6)
+    low, high = extreme_rewards(world)
     records = {"the reward changes": ((x, low), (x, high))}
     if policy.guarantee.neighbours != REPLACE_REWARD:
         records["the context turns"] = ((x, high), (y, high))

@@ -16,11 +16,11 @@ import numpy as np
 from companion import contract
 from companion.accounting.privacy import NO_PRIVACY, RELATIONS
 from evidence.judge.load import said
-from evidence.measure.record import Interpreter, arrays, leaves, need_fields
+from evidence.measure.compose import MODELS
+from evidence.measure.record import Interpreter, arrays, need_fields, public, same_bits
 
 CUTS = (1, 2, 7, 128, 256, 399)
 ROWS = (4, 1, 2, 7, 1000)
-MODELS = "local", "shuffle", "joint", "central"
 THETA = np.array([0.6, 0.3, -0.1])
 SPOILED = 77  # a number that no fresh state holds
 ROUNDS = 400  # of the common stream, or as many as a policy was built for
@@ -105,7 +105,7 @@ def complete(make) -> None:
             "Policy(...) and Release(...) at the top of the module"
         ) from error
     need(
-        all(map(same_bits, flat(policy), flat(copy))),
+        not differs(policy, copy),
         "another policy comes out of pickle",
         "define kernels at the top of the module, and Params of numbers and arrays",
     )
@@ -118,10 +118,10 @@ def fresh_state(make) -> None:
         for part in arrays(policy.init(policy.params)):
             part.fill(SPOILED)
     state = policy.init(policy.params)
-    for name, part in zip(fields(state), flat(state), strict=True):
+    for field in public(state, ()):
         need(
-            not np.isin(part, SPOILED).any(),
-            f"init hands out State.{name} as it was left",
+            not np.isin(field.content, SPOILED).any(),
+            f"init hands out State.{field.name} as it was left",
             "make it anew in init: np.zeros instead of np.empty or of a global array",
         )
 
@@ -156,11 +156,11 @@ def again(make) -> None:
         others, other = run(policy, X, R, cuts=cuts)
         found = f"arms or state differ when it plays again {how}"
         need_same(found, remedy, state, other, arms, others)
-    start = flat(policy.init(policy.params))
-    for name, first, last in zip(fields(state), start, flat(state), strict=True):
+    start = public(policy.init(policy.params), ())
+    for first, last in zip(start, public(state, ()), strict=True):
         need(
-            np.isfinite(last).all() or not np.isfinite(first).all(),
-            f"the State holds NaN or inf in {name}",
+            np.isfinite(last.content).all() or not np.isfinite(first.content).all(),
+            f"the State holds NaN or inf in {last.name}",
             "look for a division by 0, or for a sum without limit",
         )
 
@@ -302,30 +302,17 @@ def run(policy, X: np.ndarray, R: np.ndarray, *, seed: int = 1, cuts=()):
     return arms, state
 
 
-def flat(state):
-    """The state as one tuple of arrays, nested tuples and scalars included."""
-    return tuple(np.array(part) for part in leaves(state))
-
-
-def fields(state, path: str = "") -> list[str]:
-    """The names of all parts of a state, "V.exact", in the order of `flat`."""
-    if not isinstance(state, tuple):
-        return [path]
-    found = []
-    names = getattr(state, "_fields", range(len(state)))
-    for name, part in zip(names, state, strict=True):
-        found += fields(part, f"{path}.{name}".lstrip("."))
-    return found
-
-
-def same_bits(a, b: np.ndarray) -> bool:
-    """Equal bit for bit; NaN equals NaN, as scratch arrays may hold anything."""
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+def differs(state, other) -> str:
+    """The first field of a state that is not the same bit for bit; "" if all are."""
+    for one, another in zip(public(state, ()), public(other, ()), strict=True):
+        if not same_bits(one.content, another.content):
+            return one.name
+    return ""
 
 
 def need_same(found: str, remedy: str, state, other, arms=(), others=()) -> None:
     """`need` that arms and states agree to the bit, else with the first that does not."""
     for t, (arm, another) in enumerate(zip(arms, others, strict=True)):
         need(arm == another, f"{found}: arm {arm} or {another} in round {t}", remedy)
-    for name, a, b in zip(fields(state), flat(state), flat(other), strict=True):
-        need(same_bits(a, b), f"{found}: State.{name}", remedy)
+    name = differs(state, other)
+    need(not name, f"{found}: State.{name}", remedy)

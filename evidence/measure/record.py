@@ -61,12 +61,6 @@ class Unfit(NotMeasured):
 # --- generators
 
 
-@functools.lru_cache(maxsize=4096)
-def seed_of(*numbers: int) -> np.random.SeedSequence:
-    """The seed that these numbers make; most are asked for again and again."""
-    return np.random.SeedSequence(numbers)
-
-
 class ExtremeRng(np.random.Generator):
     """A generator whose first exponentials are a million times too large, to reach
     extreme states."""
@@ -279,7 +273,6 @@ class Run(NamedTuple):
     arms: list  # [(arm of the user who is served, *arms of the others who ask)]
     public: list  # `Field`s that others see, of every round
     changed: list  # arrays that recorded kernels changed
-    kept: Any = ()  # a copy of the state before the round from which others follow
 
 
 class Played(int):
@@ -315,40 +308,6 @@ def begin(case, generator, policy=None):
     return uncompiled(policy.init)(policy.params)
 
 
-def watched(case):
-    """The function (records, rng) -> (m,): all numbers that one run shows, in order.
-
-    Nothing is replayed: it is the policy itself, as plain Python.
-    """
-    shown = []
-
-    def watch(kernel, read, *args):
-        result = copies.plain(kernel)(*args)
-        for _, part in read(result, *args):
-            shown.append(np.array(part, dtype=float).ravel())
-        return result
-
-    copies = Interpreter(
-        {kernel: partial(watch, kernel, read) for kernel, read in case.releases.items()}
-    )
-    policy = copies(case.policy)
-
-    def once(records, rng):
-        shown.clear()
-        state = begin(case, rng, policy)
-        for record in records:
-            if record is not None:
-                arm, _, r = record
-                X = offered(policy, record)
-                if follows(case):
-                    arm = int(policy.select(policy.params, state, X, rng))
-                x = X[arm % len(X)].copy()
-                policy.update(policy.params, state, arm, x, float(r), rng)
-        return np.concatenate([[], *shown])
-
-    return once
-
-
 class Recorder:
     """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a
     `Run`."""
@@ -365,16 +324,9 @@ class Recorder:
         self.copies = Interpreter(recorders)
         self.policy = self.copies(case.policy)
 
-    def play(
-        self,
-        records,
-        *,
-        script: Run | None = None,
-        since: int = 0,
-        seed: int = 0,
-    ) -> Run:
+    def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
         """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the
-        script; both are the same before round `since`, so what follows begins there.
+        script.
 
         Every round, advice and update get streams of their own, so that runs with
         different records share all draws that no recorded kernel makes.
@@ -382,25 +334,14 @@ class Recorder:
         policy = self.policy
         private = self.case.private_fields
         s = begin(self.case, np.random.default_rng(seed), policy)
-        run = Run(state=s, calls=[], arms=[], public=[], changed=[], kept=[])
-        begun = 0
-        if script is not None and script.kept:
-            begun = since
-            (kept,) = script.kept
-            s = copied(kept)
-            run.calls.extend(call for call in script.calls if call.round < since)
-            run.arms.extend(script.arms[:since])
-            run.public.extend(script.public[: since * len(public(s, private))])
+        run = Run(state=s, calls=[], arms=[], public=[], changed=[])
         self.script = script
         self.run = run
         self.round = 0
         if isinstance(policy, Optimiser):
             self._learn(s, records, seed)
             records = ()
-        for t in range(begun, len(records)):
-            record = records[t]
-            if t == since:
-                run.kept.append(copied(s))
+        for t, record in enumerate(records):
             self.round = t
             self._play_round(s, record, seed)
             run.public.extend(public(s, private))
@@ -412,19 +353,19 @@ class Recorder:
         policy = self.policy
         t = self.round
         X = offered(policy, record)
-        rng = np.random.default_rng(seed_of(seed, t, 0))
+        rng = np.random.default_rng([seed, t, 0])
         released = len(self.run.calls)
         arm = int(policy.select(policy.params, s, X, rng))
         told = [arm]
         if len(self.run.calls) == released:  # else advice is a release itself
-            told += self._others(s, X.shape, seed_of(seed, t, 2))
+            told += self._others(s, X.shape, [seed, t, 2])
         self.run.arms.append(tuple(told))
         if record is None:
             return
         if not follows(self.case) or isinstance(record[0], Played):
             arm = record[0]
         x = X[arm % len(X)].copy()
-        noise = ExtremeRng(np.random.PCG64(seed_of(seed, t, 1)))
+        noise = ExtremeRng(np.random.PCG64([seed, t, 1]))
         policy.update(policy.params, s, arm, x, float(record[2]), noise)
 
     def _others(self, s, shape, seed) -> list[int]:
@@ -440,18 +381,12 @@ class Recorder:
         return arms
 
     def _learn(self, s, records, seed) -> None:
-        """An optimiser learns: step by step; by a batch method all at once."""
+        """An optimiser learns from all records."""
         optimiser = self.policy
-        p = optimiser.params
-        if optimiser.step is None:
-            X = np.array([x for _, x, _ in records], dtype=float)
-            Y = np.array([y for _, _, y in records], dtype=float)
-            rng = np.random.default_rng([seed, 0])
-            optimiser.run(p, s, X, Y, rng, np.zeros(X.shape))
-            return
-        for t, (_, x, y) in enumerate(records):
-            rng = np.random.default_rng([seed, t])
-            optimiser.step(p, s, np.array(x, dtype=float), float(y), rng)
+        X = np.array([x for _, x, _ in records], dtype=float)
+        Y = np.array([y for _, _, y in records], dtype=float)
+        rng = np.random.default_rng(seed)
+        optimiser.run(optimiser.params, s, X, Y, rng, np.zeros(X.shape))
 
     def _call(self, kernel, read, *args):
         """The call of a recorded kernel, which is noted."""
@@ -460,7 +395,7 @@ class Recorder:
         is_added = {part.law for part in clean} <= ADDED
         noise = []
         if is_added:
-            noisy = self._released(kernel, read, args, np.random.default_rng(11))
+            noisy = released(self.copies, kernel, read, args, np.random.default_rng(11))
             noise = [a.numbers - b.numbers for a, b in zip(noisy, clean, strict=True)]
         is_base = self.script is None
         before = copied(args) if is_base or self.laws[kernel] == VALUES else ()
@@ -471,7 +406,7 @@ class Recorder:
             contents = arrays(before)
             shown = _let_out(parts, places, contents)
             self.run.changed.extend(
-                a for a, b in zip(places, contents, strict=True) if not same(a, b)
+                a for a, b in zip(places, contents, strict=True) if not same_bits(a, b)
             )
         else:  # put the script's outcomes in place of its own
             if len(log) >= len(self.script.calls):
@@ -499,20 +434,14 @@ class Recorder:
         )
         return result
 
-    def _released(self, kernel, read, args, rng) -> list[Part]:
-        """What a call on copies of its arguments shows with this generator."""
-        copy = copied(args, rng)
-        result = self.copies.plain(kernel)(*copy)
-        parts = read(result, *copy)
-        return [Part(law, np.array(numbers, dtype=float)) for law, numbers in parts]
-
     def _numbers(self, kernel, read, args) -> list[Part]:
         """The same with the same noise in every call, of `VALUES` many draws; where no
         law is declared it is that of the kernel's draws."""
         if kernel not in self.laws:
             rng = np.random.default_rng(0)
             noting = Mock(spec=rng, wraps=rng)  # which methods draw the noise
-            declared = [part.law for part in self._released(kernel, read, args, noting)]
+            parts = released(self.copies, kernel, read, args, noting)
+            declared = [part.law for part in parts]
             self.laws[kernel] = declared[0]
             if None in declared:
                 self.is_declared = False
@@ -520,7 +449,7 @@ class Recorder:
                 self.laws[kernel] = law_of(methods) if self.guesses else "unknown"
         law = self.laws[kernel]
         if law != VALUES:
-            clean = self._released(kernel, read, args, np.random.default_rng(12))
+            clean = released(self.copies, kernel, read, args, np.random.default_rng(12))
             return [part._replace(law=part.law or law) for part in clean]
         inputs = [np.asarray(a).tobytes() for a in leaves(args) if not is_generator(a)]
         key = (kernel, *inputs)
@@ -530,9 +459,30 @@ class Recorder:
         return [Part(VALUES, self.drawn[key])]
 
 
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays hold the same bits."""
-    return a.tobytes() == b.tobytes()
+class Watcher(Recorder):
+    """The same, whose calls are made once and as they are: a run's `calls` are all
+    numbers that it shows, in order."""
+
+    def _call(self, kernel, read, *args):
+        result = self.copies.plain(kernel)(*args)
+        for _, part in read(result, *args):
+            self.run.calls.append(np.array(part, dtype=float).ravel())
+        return result
+
+    def _others(self, s, shape, seed):
+        return []
+
+
+def released(copies, kernel, read, args, rng) -> list[Part]:
+    """What a call on copies of its arguments shows with this generator."""
+    copy = copied(args, rng)
+    parts = read(copies.plain(kernel)(*copy), *copy)
+    return [Part(law, np.array(numbers, dtype=float)) for law, numbers in parts]
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal bit for bit; NaN equals NaN, as scratch arrays may hold anything."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def _need_same_noise(kernel, clean, noise, scripted) -> None:
@@ -552,7 +502,7 @@ def _let_out(parts, places, before) -> dict[int, np.ndarray]:
     for i, a in enumerate(places):
         laws = [str(law) for law, part in parts if np.shares_memory(a, part)]
         hidden = [law == "peeling" or law.startswith("scores") for law in laws]
-        if laws and not (all(hidden) and same(a, before[i])):
+        if laws and not (all(hidden) and same_bits(a, before[i])):
             shown[i] = a.copy()
     return shown
 
@@ -562,18 +512,7 @@ def _let_out(parts, places, before) -> dict[int, np.ndarray]:
 
 def contents(call):
     """[(argument, what it held before the call)] of its arrays."""
-    return zip(arrays(call.live), arrays(call.args), strict=True)
-
-
-def contents_before(calls):
-    """The same before the first of these calls that takes an array."""
-    found = {}
-    for call in calls:
-        for a, content in contents(call):
-            # views are made anew
-            place = a.__array_interface__["data"][0], a.shape, a.strides
-            found.setdefault(place, (a, content))
-    return list(found.values())
+    return list(zip(arrays(call.live), arrays(call.args), strict=True))
 
 
 def contents_held(call, changed):
@@ -616,7 +555,9 @@ def joint_noise(case, run: Run, law: str, n: int, seed: int, calls) -> np.ndarra
     the State holds stays as it was.
     """
     chosen = [run.calls[i] for i in calls]
-    first = contents_before(chosen)
+    first = []
+    for call in reversed(chosen):  # the first call that takes an array has the last word
+        first += contents(call)
     changed = [*run.changed, *drawn_before(case, run.state)]
     held = [contents_held(call, changed) for call in chosen]
     rng = np.random.default_rng(seed)
@@ -641,7 +582,7 @@ def drawn_before(case, state):
         return []
     one, other = (arrays(begin(case, np.random.default_rng(seed))) for seed in (0, 1))
     pairs = zip(arrays(state), one, other, strict=True)
-    return [a for a, here, there in pairs if not same(here, there)]
+    return [a for a, here, there in pairs if not same_bits(here, there)]
 
 
 def centred(z: np.ndarray) -> np.ndarray:
@@ -656,11 +597,10 @@ def fresh_draws(call: Call, n: int, seed, scores: np.ndarray | None = None):
     args = copied(call.args)
     if scores is not None:
         call.read(None, *args)[0][1][...] = scores
-    alone = call._replace(live=args, args=copied(args), shown={})
-    first = contents_before([alone])
     rng = np.random.default_rng(seed)
-    drawn = [replayed([alone], first, [[]], rng)[0] for _ in range(n)]
-    return [np.array(part) for part in zip(*drawn, strict=True)]
+    drawn = [released(PLAIN, call.kernel, call.read, args, rng) for _ in range(n)]
+    parts = zip(*drawn, strict=True)
+    return [np.array([one.numbers for one in part]) for part in parts]
 
 
 def fresh_rows(call: Call, n: int, seed) -> np.ndarray:

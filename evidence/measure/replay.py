@@ -28,7 +28,7 @@ from evidence.measure.record import (
     Run,
     fresh_rows,
     has_contexts,
-    same,
+    same_bits,
 )
 
 FEW = 16  # candidates for every round of a run of many rounds
@@ -159,22 +159,15 @@ def candidates(case, context=None, more=()) -> Candidates:
         raise NotMeasured(f"neighbours must be one of {RELATIONS}; got {relation!r}")
     d = dimension(case.policy)
     world = universe(case.policy)
+    most = max(MOST // case.rounds, FEW)
     near = corners_of(Universe(), d)
     if d > world.offset:
         near = np.vstack([near, corners_of(world, d)])
     if case.records is not None:
         near = np.vstack([near, case.records])
-    thousand = far_records(d, 1e3)
-    billion = far_records(d, 1e9)
-    if case.rounds > LONG:
-        paid = np.abs(near[:, d])
-        near = spread(near[paid == paid.max()], FEW)
-        thousand = thousand[:4]
-        billion = billion[:4]
-    elif case.rounds * len(near) > MOST:
-        near = spread(near, MOST // case.rounds)
-    near = np.vstack([near, *more])
-    groups = [near, thousand, billion]
+    groups = [np.vstack([spread(near, most), *more])]
+    for size in (1e3, 1e9):
+        groups.append(far_records(d, size)[: most // 4])
     if relation == REPLACE_REWARD:
         groups = [with_rewards([context], np.unique(rows[:, d])) for rows in groups]
     outside = np.repeat([0, 1, 2], [len(rows) for rows in groups])
@@ -188,8 +181,8 @@ def candidates(case, context=None, more=()) -> Candidates:
 
 
 def spread(rows, n: int):
-    """n of these rows, evenly spread."""
-    return rows[np.linspace(0, len(rows) - 1, n).astype(int)]
+    """n of these rows at most, evenly spread."""
+    return rows[np.linspace(0, len(rows) - 1, min(n, len(rows))).astype(int)]
 
 
 # --- what they let out
@@ -272,11 +265,11 @@ def see(case, position, seed: int = 1, tries: int = 0, guesses: bool = True) -> 
     at = position.at
     recorder = Recorder(case, guesses)
     fixed = filler_at(case, position)
-    base = recorder.play(fixed, seed=seed, since=at)
+    base = recorder.play(fixed, seed=seed)
 
     def follow(record):
         records = replaced(fixed, at, record)
-        run = recorder.play(records, seed=seed, script=base, since=at)
+        run = recorder.play(records, seed=seed, script=base)
         compare(run, base, at)
         return run
 
@@ -334,7 +327,7 @@ def compare(run, base, at: int) -> None:
     for one, other in zip(run.public, base.public, strict=True):
         a = one.content
         b = other.content
-        if not same(a, b) and not np.array_equal(a, b, equal_nan=True):
+        if not same_bits(a, b) and not np.array_equal(a, b, equal_nan=True):
             raise Leak(
                 f"the public state's field `{one.name}` depends on more of {who} than "
                 "what was released: name it in Policy(private=...) if nobody sees it, "

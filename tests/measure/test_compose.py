@@ -88,6 +88,14 @@ def law_of_case(name, **params):
     return laws.LAWS[frozenset({name})](case, [name])
 
 
+def test_noise_that_is_left_out_now_and_then_has_another_law():
+    rng = np.random.default_rng(5)
+    z = rng.laplace(size=(8_000, 3))
+    leaky = z * (rng.random(z.shape) > 0.02)
+    laplace = law_of_case("laplace")
+    assert laplace.chance(leaky, leaky) < ALARM < laplace.chance(z, z)
+
+
 def test_counts_are_told_from_counts_that_are_cut_or_shared():
     rng = np.random.default_rng(3)
     z = rng.binomial(400, 0.25, (N, 3)) - 100.0
@@ -99,12 +107,10 @@ def test_counts_are_told_from_counts_that_are_cut_or_shared():
 
 def test_a_verdict_needs_bounds_the_law_and_the_interval():
     right = Measured(
-        movement=1.0,
         releases=1,
         low=0.9,
         high=1.1,
         bounded=True,
-        chance=0.5,
     )
 
     def said(epsilon, found):
@@ -135,7 +141,6 @@ def test_a_promise_may_exceed_what_is_found_by_what_its_case_says():
 def test_normal_epsilon_by_two_routes(mu, delta):
     found = laws.normal_epsilon(delta, mu)
     assert found == pytest.approx(gaussian_epsilon(delta, 1 / mu), abs=1e-6)
-    assert laws.normal_epsilon(delta, 0.0) == 0.0
     assert laws.normal_epsilon(delta, np.inf) == np.inf
     assert laws.normal_epsilon(0.0, mu) == np.inf  # normal noise is not purely private
     found = laws.concentrated_epsilon(1e-3, mu)
@@ -203,9 +208,9 @@ def test_numbers_that_no_law_explains_are_counted():
     for scale, refuted in ((1.0, False), (1 / 3, True)):
         case = clamped(scale)
         one, other = laws.farthest(case, Position(0, None))
-        counted = laws.shown_apart(case, one, other)
-        assert counted.lumps
-        assert (counted.low > 1.0) is refuted
+        low, lumps = laws.shown_apart(case, one, other)
+        assert lumps
+        assert (low > 1.0) is refuted
 
 
 def test_noise_of_another_law_than_the_declared_one_is_a_leak():
@@ -269,7 +274,7 @@ def test_the_scale_of_a_difference_of_wisharts_is_found_and_other_laws_are_seen(
     difference = wisharts(rng, n, c) - wisharts(rng, n, c)
     found = laws.wishart_noise(difference)
     assert not found.is_one_sided
-    assert np.abs(found.scale / c - 1).max() < 5.5 * found.error
+    assert np.abs(found.scale / c - 1).max() < 5.5 * n**-0.5
     assert found.chance > ALARM
     for wrong in (
         np.stack([difference, difference], axis=1),

@@ -63,20 +63,6 @@ def test_the_law_is_read_off_the_draws(methods, law):
         law_of({"uniform", *methods.split()})
 
 
-def test_a_run_that_follows_from_a_round_on_is_the_whole_run():
-    case = case_of("jdp_linucb", 0)
-    recorder = Recorder(case)
-    rows = filler(case)
-    base = recorder.play(rows, seed=1, since=3)
-    rows[3] = (0, rows[3][1], -rows[3][2])
-    whole = recorder.play(rows, seed=1, script=base._replace(kept=()))
-    part = recorder.play(rows, seed=1, script=base, since=3)
-    assert part.arms == whole.arms
-    assert all(map(same, part.public, whole.public))
-    for one, other in zip(part.calls, whole.calls, strict=True):
-        assert same_bits(one.clean[0].numbers, other.clean[0].numbers)
-
-
 def test_a_release_more_than_in_the_script_is_a_leak():
     case = case_of("jdp_linucb", 0)
     recorder = Recorder(case)
