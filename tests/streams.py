@@ -13,7 +13,7 @@ __all__ = ["THETA", "flat", "run", "same_bits", "stream", "stream_for"]
 
 def flat(state):
     """All parts of a state, in order."""
-    return [field.content for field in public(state, ())]
+    return list(public(state, ()).values())
 
 
 def example(name, K=4):

@@ -46,7 +46,7 @@ def rows(make) -> None:
             if K != 4:
                 continue  # it is not made for so few, or so many
             raise
-        X, R, _ = stream_for(policy, 100, getattr(policy.params, "K", K))
+        X, R, _ = stream_for(policy, 100, K)
         try:
             plays_rows(policy, X, R)
         except CheckFailed:
@@ -118,10 +118,10 @@ def fresh_state(make) -> None:
         for part in arrays(policy.init(policy.params)):
             part.fill(SPOILED)
     state = policy.init(policy.params)
-    for field in public(state, ()):
+    for name, part in public(state, ()).items():
         need(
-            not np.isin(field.content, SPOILED).any(),
-            f"init hands out State.{field.name} as it was left",
+            not np.isin(part, SPOILED).any(),
+            f"init hands out State.{name} as it was left",
             "make it anew in init: np.zeros instead of np.empty or of a global array",
         )
 
@@ -157,10 +157,10 @@ def again(make) -> None:
         found = f"arms or state differ when it plays again {how}"
         need_same(found, remedy, state, other, arms, others)
     start = public(policy.init(policy.params), ())
-    for first, last in zip(start, public(state, ()), strict=True):
+    for name, last in public(state, ()).items():
         need(
-            np.isfinite(last.content).all() or not np.isfinite(first.content).all(),
-            f"the State holds NaN or inf in {last.name}",
+            np.isfinite(last).all() or not np.isfinite(start[name]).all(),
+            f"the State holds NaN or inf in {name}",
             "look for a division by 0, or for a sum without limit",
         )
 
@@ -276,13 +276,13 @@ def stream(n: int = ROUNDS, K: int = 4, d: int = 3, seed: int = 0):
     return X, (rng.random((n, K)) < mu).astype(np.float64), mu
 
 
-def stream_for(policy, n: int = ROUNDS, K: int = 0):
-    """A stream of K rows (0: as many as the policy takes, else 4), of the dimension that
-    it takes (3 where it does not care), with at most as many rounds as it was built for,
+def stream_for(policy, n: int = ROUNDS, K: int = 4):
+    """A stream of K rows, or as many as the policy was made for, of the dimension that it
+    takes (3 where it does not care), with at most as many rounds as it was built for,
     and one context in all rows where it takes no other.
     """
     n = min(n, contract.horizon(policy) or n)
-    K = K or getattr(policy.params, "K", 4)
+    K = getattr(policy.params, "K", K)
     X, R, mu = stream(n, K, getattr(policy.params, "d", 3))
     if contract.one_context(policy):
         X = np.ascontiguousarray(np.repeat(X[:, :1], X.shape[1], axis=1))
@@ -304,9 +304,10 @@ def run(policy, X: np.ndarray, R: np.ndarray, *, seed: int = 1, cuts=()):
 
 def differs(state, other) -> str:
     """The first field of a state that is not the same bit for bit; "" if all are."""
-    for one, another in zip(public(state, ()), public(other, ()), strict=True):
-        if not same_bits(one.content, another.content):
-            return one.name
+    others = public(other, ())
+    for name, part in public(state, ()).items():
+        if not same_bits(part, others[name]):
+            return name
     return ""
 
 

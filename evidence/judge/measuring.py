@@ -25,7 +25,7 @@ from evidence.measure.record import (
     TooMany,
     fresh_rows,
 )
-from evidence.measure.replay import filler
+from evidence.measure.replay import draws_elsewhere, filler
 
 # quick: (d, epsilon) that are measured, too; the arena plays up to 8
 OTHER = {True: ((5, 8.0),), False: ((5, 8.0), (2, 0.5))}
@@ -73,9 +73,8 @@ def plans(subject, quick: bool):
     rounds; another dimension and budget; whole short lives; a long run, its end, and
     where its noise is least; last a row that says why a plan cannot be made."""
     takes = subject.takes
-    found = []
-    for i in range(len(subject.spec.measured())):
-        found.append(Plan(f"instance {i + 1}", own=i))
+    own = range(len(subject.spec.measured()))
+    found = [Plan(f"instance {i + 1}", own=i) for i in own]
     if found:
         return found
     found.append(Plan("its example", cut="T" in takes))
@@ -106,7 +105,7 @@ def plans(subject, quick: bool):
 def odd_rounds(case):
     """{(first, number of rounds)} of a long run that are looked at alone: its end, and
     where its noise is least: noise that is used again is no noise there."""
-    calls = played(case, True)
+    calls = played(case)
     if not calls or not {law for call in calls for law, _ in call.clean} <= ADDED:
         return set()
     sizes = [fresh_rows(call, 20, 5).std(axis=0).min() for call in calls]
@@ -119,9 +118,9 @@ def odd_rounds(case):
     return found
 
 
-def played(case, guesses: bool = False):
+def played(case):
     """The calls that release something, of a run on fillers."""
-    return Recorder(case, guesses=guesses).play(filler(case)).calls
+    return Recorder(case).play(filler(case)).calls
 
 
 def instance(subject, plan: Plan):
@@ -151,19 +150,10 @@ def instance(subject, plan: Plan):
     if plan.rounds is None:
         while case.rounds < most and len(played(case)) < RELEASES:
             case = case._replace(rounds=min(2 * case.rounds, most))
-    if policy.guarantee.neighbours == ADD_OR_REMOVE:
-        return ended(case)
-    return case
-
-
-def ended(case):
-    """The instance up to its last release: without a record there is one round less."""
-    n = len(played(case))
-    while n > 0:
-        shorter = case._replace(rounds=case.rounds - 1)
-        if len(played(shorter)) < n:
-            break
-        case = shorter
+    calls = played(case)
+    if calls and policy.guarantee.neighbours == ADD_OR_REMOVE:
+        # up to the last release: without a record there is one round less
+        case = case._replace(rounds=calls[-1].round + 1)
     return case
 
 
@@ -192,9 +182,9 @@ def rebuilt(case, tries: int):
     g = case.policy.guarantee
     found = measure(case, tries)
     holds, words = verdict(g, found)
-    by_size = holds is False and found.bounded
+    by_size = holds is False and found.low < np.inf
     few = VALUES in {law for law, _ in played(case)[0].clean}
-    if (by_size or few) and draws_elsewhere(case):
+    if (by_size or few) and draws_elsewhere(case, first=1):
         raise NotMeasured(
             "what is drawn outside the declared kernels may hide a record, or show "
             "it -> draw it inside the kernel that a Release names"
@@ -209,16 +199,3 @@ def rebuilt(case, tries: int):
         "high": found.high,
         "releases": found.releases,
     }
-
-
-def draws_elsewhere(case) -> bool:
-    """Whether the first release without its noise still depends on draws: a secret coin,
-    say."""
-    if case.assumes_compliance:
-        return False
-    recorder = Recorder(case, guesses=False)
-    seen = set()
-    for seed in range(8):
-        clean = recorder.play(filler(case), seed=seed).calls[0].clean
-        seen.add(b"".join(numbers.round(9).tobytes() for _, numbers in clean))
-    return len(seen) > 1

@@ -26,16 +26,17 @@ from companion.stats import lower_end, upper_end
 from evidence.attacks import audit
 from evidence.measure import record
 from evidence.measure.record import (
+    UNKNOWN,
     VALUES,
     Leak,
     NotMeasured,
-    Played,
     Recorder,
     TooMany,
     Unfit,
 )
 from evidence.measure.replay import (
     CHOSEN,
+    draws_elsewhere,
     farthest,
     filler,
     need_quiet,
@@ -46,6 +47,8 @@ from evidence.measure.replay import (
 ALARM = 1e-7  # false alarms of one interval or test; several hundred are made
 REACH = 1.01  # the search comes this close to the largest movement
 SLACK = 1.06  # a bound that need not be attained exceeds the truth by no more
+# bound_is_tight: by how much the promise may exceed what the search finds
+REACHES = {True: REACH, False: SLACK, None: np.inf}
 MODELS = "local", "shuffle", "joint", "central"
 WIDE = 2.0  # a promise is measured where both ends lie within this factor of it
 WISHARTS = 5_000  # draws of matrices
@@ -64,55 +67,40 @@ class Measured(NamedTuple):
     """
 
     releases: int  # calls that this record enters
-    low: float  # epsilon at the guarantee's delta
+    # epsilon at the guarantee's delta; infinite if noise does not hide all that any
+    # record moves, however far outside the universe
+    low: float
     high: float
-    # whether noise hides all that any record moves, however far outside the universe
-    bounded: bool
 
 
-class Verdict(NamedTuple):
-    """How a promise stands beside a `Measured`."""
-
-    # True: within a factor `WIDE` of both ends; None: not refuted; False: refuted
-    holds: bool | None
-    words: str
-
-
-def verdict(guarantee, found: Measured) -> Verdict:
-    """`Verdict` of a promise beside a `Measured`."""
+def verdict(guarantee, found: Measured):
+    """How a promise stands beside a `Measured`: True (within a factor `WIDE` of both
+    ends), None (not refuted) or False (refuted), and in words."""
     epsilon = guarantee.epsilon
     span = f"[{found.low:.3g}, {found.high:.3g}]"
+    words = f"epsilon = {span} is measured, {epsilon:.3g} is promised"
     if epsilon == np.inf:
-        if found.bounded:
-            return Verdict(None, "nothing is promised, though a record moves little")
-        return Verdict(True, "nothing is promised, and nothing limits a record")
-    if not found.bounded:
-        return Verdict(
+        if found.low < np.inf:
+            return None, "nothing is promised, though a record moves little"
+        return True, "nothing is promised, and nothing limits a record"
+    if found.low == np.inf:
+        return (
             False,
             "records far outside the universe move the releases without limit, or no "
             "noise hides what a record moves: clip the record before it is added, and "
             "give every release its own noise",
         )
     if found.low > epsilon + 1e-9:
-        return Verdict(False, f"epsilon = {span} is measured, {epsilon:.3g} is promised")
+        return False, words
     if found.releases == 0:
-        return Verdict(None, "no record enters a release in the rounds that were played")
+        return None, "no record enters a release in the rounds that were played"
     if found.low < epsilon / WIDE or found.high > epsilon * WIDE:
-        return Verdict(
+        return (
             None,
             f"the measured {span} is no interval within a factor of {WIDE:g} around the "
             f"promised {epsilon:.3g}: it does not confirm it",
         )
-    return Verdict(True, f"epsilon = {span} is measured, {epsilon:.3g} is promised")
-
-
-# where a record moves as far as it likes
-UNBOUNDED = Measured(
-    releases=0,
-    low=np.inf,
-    high=np.inf,
-    bounded=False,
-)
+    return True, words
 
 
 def measure(case, tries: int = 0) -> Measured:
@@ -122,22 +110,29 @@ def measure(case, tries: int = 0) -> Measured:
     Raises `Leak` if others see more of a record than the declared releases, and
     `NotMeasured` where relation, trust model or laws are not known here, or not together.
     """
-    g = case.policy.guarantee
-    if g.model not in MODELS:
-        raise NotMeasured(f"model must be one of {MODELS}; got {g.model!r}")
+    model = case.policy.guarantee.model
+    if model not in MODELS:
+        raise NotMeasured(f"model must be one of {MODELS}; got {model!r}")
     try:
-        base = Recorder(case).play(filler(case))
-        names = frozenset(part.law for call in base.calls for part in call.clean)
-        if not names:
+        recorder = Recorder(case)
+        base = recorder.play(filler(case))
+        laws = {part.law for call in base.calls for part in call.clean}
+        if not laws:
             raise NotMeasured(
                 f"nothing is let out in {case.rounds} rounds: release sooner in example()"
             )
-        if names not in LAWS:
-            known = [sorted(laws) for laws in LAWS]
-            raise NotMeasured(f"laws must be one of {known}; got {sorted(names)}")
-        if VALUES in names:
-            need_fresh(case)
-        return by_law(case, LAWS[names](case, names), tries)
+        if UNKNOWN in laws:
+            methods = sorted(recorder.methods)
+            raise Unfit(f"no law of noise is known for draws by {methods}")
+        name = " + ".join(sorted(laws))
+        if name not in LAWS:
+            raise NotMeasured(f"laws must be one of {list(LAWS)}; got {sorted(laws)}")
+        if name == VALUES and draws_elsewhere(case):
+            raise Unfit(
+                "what the calls draw is not independent: noise is held in the State, so "
+                "'values', drawn afresh in every call, is not their law"
+            )
+        return by_law(case, LAWS[name](case, name), tries)
     except Unfit as why:
         return without_law(case, why)
 
@@ -146,14 +141,16 @@ def by_law(case, law, tries: int = 0) -> Measured:
     """`Measured` where all releases have known laws: the worst of all positions.  Raises
     `Unfit` if the noise has not this law."""
     g = case.policy.guarantee
-    worst = Measured(releases=0, low=0.0, high=0.0, bounded=True)
+    worst = Measured(releases=0, low=0.0, high=0.0)
     for position in positions(case):
         if not isinstance(case.policy, Optimiser):
             need_quiet(case, position.at)
         seen = see(case, position, tries=tries)
         tries = 0  # searched once, at the first position
+        for run in seen.runs:
+            record.need_same_noise(run, seen.base)
         if not seen.bounded():
-            return UNBOUNDED._replace(releases=seen.releases())
+            return Measured(releases=seen.releases(), low=np.inf, high=np.inf)
         low = 0.0
         high = 0.0
         if seen.distances().any():
@@ -162,7 +159,6 @@ def by_law(case, law, tries: int = 0) -> Measured:
             releases=max(worst.releases, seen.releases()),
             low=float(max(worst.low, low)),
             high=float(max(worst.high, high)),
-            bounded=bool(worst.bounded and low < np.inf),
         )
     if g.model == "shuffle" and law.name != "counts" and worst.low > g.epsilon:
         raise NotMeasured(
@@ -180,20 +176,15 @@ def without_law(case, why) -> Measured:
     clamped or rounded after the noise was added, which is no leak; `Leak` where another
     law was declared.
     """
-    recorder = Recorder(case, guesses=False)
+    recorder = Recorder(case)
     recorder.play(filler(case))
     low = 0.0
     lumps = False
     if not isinstance(case.policy, Optimiser):
         low, lumps = shown_apart(case, *farthest(case, positions(case)[0]))
     if low > case.policy.guarantee.epsilon:
-        return Measured(
-            releases=1,
-            low=low,
-            high=np.inf,
-            bounded=True,
-        )
-    if recorder.is_declared and not lumps:
+        return Measured(releases=1, low=low, high=np.inf)
+    if not recorder.methods and not lumps:
         raise Leak(f"{why}, as its Release declares")
     kernel = record.uncompiled(next(iter(case.releases)))
     raise NotMeasured(
@@ -209,12 +200,11 @@ def shown_apart(case, one, other):
     records, counted on all numbers that runs show: the best of a few statistics, each
     chosen on one half and counted on the other."""
     half = min(COUNTED // case.rounds, 4_000) // 2
-    rng = np.random.default_rng(23)
     watcher = record.Watcher(case)
     runs = []
     for records in (one, other):
-        for seed in rng.integers(1 << 62, size=2 * half):
-            run = watcher.play(records, seed=int(seed))
+        for _ in range(2 * half):
+            run = watcher.play(records, seed=len(runs))
             runs.append(np.concatenate([[], *run.calls]))
     m = min(len(numbers) for numbers in runs)
     # (input, half, run, number): the first halves choose
@@ -353,17 +343,12 @@ class Law:
     delta that the record of one position loses by what was `Seen`, and raises `Unfit` if
     the noise has another law; what is drawn of the noise is kept for other positions."""
 
-    def __init__(self, case, names):
+    def __init__(self, case, name: str):
         self.case = case
-        self.names = names
-        self.name = sorted(names)[0]
+        self.name = name
         self.delta = case.policy.guarantee.delta
         self.noise = {}
-        self.reach = SLACK  # by how much the promise may exceed what the search finds
-        if case.bound_is_tight:
-            self.reach = REACH
-        elif case.bound_is_tight is None:
-            self.reach = np.inf
+        self.reach = REACHES[case.bound_is_tight]
 
     def need(self, chance: float) -> None:
         """Raise `Unfit` if the noise fits this law with no more than this p-value."""
@@ -446,12 +431,12 @@ class Added(Law):
         that a record moves, and of `BEFORE` earlier and later, whose noise may be the
         same."""
         law = self.name
-        moves = seen.moves(seen.stacked(law))
-        owners = seen.owners(law)
+        numbers, owners = seen.stacked(law)
+        moves = seen.moves(numbers)
         moved = owners[moves.any(axis=0)]
-        first = max(moved.min() - BEFORE, 0)
-        last = min(moved.max() + BEFORE, owners.max())
-        columns = (first <= owners) & (owners <= last)
+        columns = (moved.min() - BEFORE <= owners) & (owners <= moved.max() + BEFORE)
+        first = owners[columns].min()
+        last = owners[columns].max()
         if (first, last) not in self.noise:
             calls = range(first, last + 1)
             n = int(np.clip(160_000 // len(calls), 2_000, self.most))
@@ -629,8 +614,8 @@ class Wishart(Law):
         if self.delta > 0.0:
             raise NotMeasured("Wishart noise is measured at delta = 0 alone")
         vectors = 0.0
-        if "laplace" in self.names:
-            ratios, _ = Laplace(self.case, ["laplace"]).hidden(seen)
+        if "laplace" in self.name:
+            ratios, _ = Laplace(self.case, "laplace").hidden(seen)
             vectors = ratios.sum(axis=1)
         matrices = 0.0
         for part in seen.parts:
@@ -640,13 +625,11 @@ class Wishart(Law):
             if part.call not in self.noise:
                 call = seen.base.calls[part.call]
                 drawn = record.fresh_draws(call, WISHARTS, [9, part.call])[part.part]
-                self.noise[part.call] = wishart_noise(record.centred(drawn))
-            noise = self.noise[part.call]
-            if noise.is_one_sided:  # it bounds nothing
-                return np.inf, np.inf
-            self.need(noise.chance)
+                scale, chance = wishart_noise(record.centred(drawn))
+                self.need(chance)
+                self.noise[part.call] = scale
             nuclear = np.abs(np.linalg.eigvalsh(moves)).sum(axis=-1)
-            losses = nuclear.reshape(len(moves), -1) / (2 * noise.scale)
+            losses = nuclear.reshape(len(moves), -1) / (2 * self.noise[part.call])
             matrices += losses.sum(axis=1)
         error = 6.5 * WISHARTS**-0.5
         low = np.max(vectors + matrices)
@@ -654,18 +637,11 @@ class Wishart(Law):
         return (1 - error) * low, (1 + error) * self.reach * high
 
 
-class WishartNoise(NamedTuple):
-    """Noise of the matrices of one call."""
-
-    scale: np.ndarray  # (nodes,): c
-    is_one_sided: bool  # no difference
-    chance: float  # p-value of the law
-
-
-def wishart_noise(N: np.ndarray) -> WishartNoise:
-    """`WishartNoise` of N (n, ..., d, d): u'Nu is c times the difference of two
-    chi-squares with d + 1 degrees, whose variance is 4 (d + 1) and whose kurtosis
-    3 + 6/(d + 1): for d >= 2 the relative standard error is at most 1/sqrt(n)."""
+def wishart_noise(N: np.ndarray):
+    """(scales c (nodes,), p-value of the law) of N (n, ..., d, d): u'Nu is c times the
+    difference of two chi-squares with d + 1 degrees, whose variance is 4 (d + 1) and
+    whose kurtosis 3 + 6/(d + 1): for d >= 2 the relative standard error is at most
+    1/sqrt(n)."""
     n = len(N)
     d = N.shape[-1]
     N = N.reshape(n, -1, d, d)
@@ -676,11 +652,7 @@ def wishart_noise(N: np.ndarray) -> WishartNoise:
     law = rng.chisquare(d + 1, 4 * n) - rng.chisquare(d + 1, 4 * n)
     columns = np.hstack([z / scale, along / scale]).T
     chance = min(sps.ks_2samp(column, law).pvalue for column in columns)
-    return WishartNoise(
-        scale=scale,
-        is_one_sided=bool(-4 * z.min() < z.max()),
-        chance=min(chance, unrelated(z)),
-    )
+    return scale, min(chance, unrelated(z))
 
 
 # --- noisy choices
@@ -707,13 +679,12 @@ class Choice(Law):
             if part.call not in self.noise:
                 self.noise[part.call] = self.of_call(seen.base.calls[part.call])
             noise = self.noise[part.call]
-            self.need(noise.chance)
             each = [2.0]
             if part.law == "peeling":
                 each = [2.0, 1.0] * noise.picks
             lows += [share * far / noise.high for share in each]
             highs += [share * far / noise.low * self.reach for share in each]
-        if "scores: gumbel" in self.names:
+        if "scores: gumbel" in self.name:
             halves = np.divide(lows, 2.0)
             low = composed_epsilon(halves, self.delta, pure_distribution)
             return low, ranged_epsilon(highs, self.delta)
@@ -725,7 +696,9 @@ class Choice(Law):
         """`ChoiceNoise`: of scores large + size and large, and noise of scale 1, the
         first is chosen with the chance that a difference of two draws is below
         size/scale, for three times this size, too, and for every pick that is left."""
-        law = DIFFERENCES[call.clean[0].law]
+        law = LaplaceDifference()
+        if call.clean[0].law == "scores: gumbel":
+            law = sps.logistic
         size = 1e-3
         while (chosen(call, [size], 200)[:, 0] == 0).sum() < 150:
             size *= 2.0
@@ -739,7 +712,8 @@ class Choice(Law):
         for more, hits in tests:
             least, most = share_of(hits.sum(), len(hits))
             fits = fits and least <= law.cdf(more / low) and most >= law.cdf(more / high)
-        return ChoiceNoise(low, high, picks.shape[1], float(fits))
+        self.need(float(fits))
+        return ChoiceNoise(low, high, picks.shape[1])
 
 
 class ChoiceNoise(NamedTuple):
@@ -748,7 +722,6 @@ class ChoiceNoise(NamedTuple):
     low: float  # of its scale
     high: float
     picks: int
-    chance: float  # 1 if the law fits, 0 if not
 
 
 class LaplaceDifference(sps.rv_continuous):
@@ -757,14 +730,6 @@ class LaplaceDifference(sps.rv_continuous):
     def _cdf(self, x):
         tail = np.exp(-np.abs(x)) * (2.0 + np.abs(x)) / 4.0
         return np.where(x > 0.0, 1.0 - tail, tail)
-
-
-DIFFERENCES = {
-    "peeling": LaplaceDifference(),
-    "scores: laplace": LaplaceDifference(),
-    "scores: coordinates": LaplaceDifference(),
-    "scores: gumbel": sps.logistic,
-}
 
 
 def share_of(counts, n: int, tail: float = ALARM) -> np.ndarray:
@@ -824,22 +789,6 @@ class Values(Law):
         return low, self.reach * high
 
 
-def need_fresh(case) -> None:
-    """Raise `Unfit` if, after the same outcomes, what a call draws follows draws before
-    it: noise that is held in the State."""
-    recorder = Recorder(case)
-    records = [(Played(0), x, r) for _, x, r in filler(case)]
-    base = recorder.play(records, seed=1)
-    for seed in range(2, 10):
-        again = recorder.play(records, seed=seed, script=base)
-        for call, other in zip(base.calls, again.calls, strict=True):
-            if not np.array_equal(call.clean[0].numbers, other.clean[0].numbers):
-                raise Unfit(
-                    "what the calls draw is not independent: noise is held in the State, "
-                    "so 'values', drawn afresh in every call, is not their law"
-                )
-
-
 def tallied(draws: np.ndarray) -> np.ndarray:
     """(groups, values): how often each value came, of draws (groups, n, numbers)."""
     rows = draws.reshape(-1, draws.shape[-1])
@@ -865,18 +814,18 @@ def log_ratio(counts) -> np.ndarray:
     return np.maximum(ends, 0.0)
 
 
-LAWS = {  # names of the laws of all numbers that are let out
-    frozenset({"gaussian"}): Gaussian,
-    frozenset({"counts"}): Counts,
-    frozenset({"sampled"}): Sampled,
-    frozenset({"laplace"}): Laplace,
-    frozenset({"wishart"}): Wishart,
-    frozenset({"laplace", "wishart"}): Wishart,
-    frozenset({"generalized"}): Generalized,
-    frozenset({"prefix"}): Generalized,
-    frozenset({"peeling", "peeled", "picks"}): Choice,
-    frozenset({"scores: laplace", "vertex"}): Choice,
-    frozenset({"scores: coordinates", "vertex"}): Choice,
-    frozenset({"scores: gumbel", "vertex"}): Choice,
-    frozenset({VALUES}): Values,
+LAWS = {  # names of the laws of all numbers that are let out, in alphabetical order
+    "gaussian": Gaussian,
+    "counts": Counts,
+    "sampled": Sampled,
+    "laplace": Laplace,
+    "wishart": Wishart,
+    "laplace + wishart": Wishart,
+    "generalized": Generalized,
+    "prefix": Generalized,
+    "peeled + peeling + picks": Choice,
+    "scores: laplace + vertex": Choice,
+    "scores: coordinates + vertex": Choice,
+    "scores: gumbel + vertex": Choice,
+    VALUES: Values,
 }

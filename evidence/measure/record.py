@@ -32,6 +32,7 @@ OTHERS = 6  # users who ask for advice in every round, besides the one who is se
 LONG = 16  # rounds of a run beyond which one other user asks
 MANY = 400  # draws by which the chances of few values are told from each other
 EXTREME = 100  # draws of a round that are extreme; a loop that draws again must end
+UNKNOWN = "unknown"  # the law of noise by other draws, if none is declared
 VALUES = "values"  # the law of few values, drawn afresh in every call
 ADDED = {"gaussian", "laplace"}  # laws of noise that is added to what a record moves
 DRAWN = {  # methods that noise is drawn by: the law where only these are met
@@ -75,12 +76,11 @@ class ExtremeRng(np.random.Generator):
 
 
 def law_of(methods: set[str]) -> str:
-    """The law of noise that draws by these methods have; `Unfit` if none is known."""
+    """The law of noise that draws by these methods have, if one is known."""
     for law, known in DRAWN.items():
         if methods <= known:
             return law
-    drawn = sorted(methods) or "no generator"
-    raise Unfit(f"no law of noise is known for draws by {drawn}")
+    return UNKNOWN
 
 
 def is_generator(a) -> bool:
@@ -209,31 +209,25 @@ def arrays(tree) -> list[np.ndarray]:
     return [leaf for leaf in leaves(tree) if isinstance(leaf, np.ndarray)]
 
 
-class Field(NamedTuple):
-    """A field of a State: its name, "V.exact" for a field of a field, and a copy."""
-
-    name: str
-    content: np.ndarray
-
-
-def public(state, private_fields, path: str = "") -> list[Field]:
-    """The fields of a state but for those that are named."""
+def public(state, private_fields, path: str = "") -> dict[str, np.ndarray]:
+    """Copies of the fields of a state but for those that are named; "V.exact" is a field
+    of a field."""
     if path in private_fields:
-        return []
+        return {}
     if not isinstance(state, tuple):
-        return [Field(path, np.array(state))]
+        return {path: np.array(state)}
     names = getattr(state, "_fields", map(str, range(len(state))))
-    found = []
+    fields = {}
     for name, part in zip(names, state, strict=True):
-        found += public(part, private_fields, f"{path}.{name}".lstrip("."))
-    return found
+        fields |= public(part, private_fields, f"{path}.{name}".lstrip("."))
+    return fields
 
 
 def need_fields(state, private_fields) -> None:
     """Raise ValueError if a private field is none of the State's."""
-    known = [field.name for field in public(state, ())]
+    known = list(public(state, ()))
     for name in private_fields:
-        if not any(field == name or field.startswith(f"{name}.") for field in known):
+        if len(public(state, [name])) == len(known):
             raise ValueError(
                 f"private must name fields of the State, of {known}; got {name!r}"
             )
@@ -271,7 +265,7 @@ class Run(NamedTuple):
     state: tuple  # the first one, whose arrays were overwritten
     calls: list
     arms: list  # [(arm of the user who is served, *arms of the others who ask)]
-    public: list  # `Field`s that others see, of every round
+    public: list  # the fields that others see, of every round
     changed: list  # arrays that recorded kernels changed
 
 
@@ -284,11 +278,19 @@ def has_contexts(policy) -> bool:
     return hasattr(policy.params, "d")
 
 
+def dimension(policy) -> int:
+    """Dimension of a context; 1 for policies without contexts."""
+    return getattr(policy.params, "d", 1)
+
+
 def offered(policy, record) -> np.ndarray:
     """(K, d) contexts of the user with this record: hers stands in all rows."""
-    d = getattr(policy.params, "d", 1)
     K = getattr(policy.params, "K", 3)
-    x = np.zeros(d) if record is None else np.array(record[1], dtype=float)
+    x = (
+        np.zeros(dimension(policy))
+        if record is None
+        else np.array(record[1], dtype=float)
+    )
     return np.tile(x, (K, 1))
 
 
@@ -312,10 +314,11 @@ class Recorder:
     """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a
     `Run`."""
 
-    def __init__(self, case, guesses: bool = True):
+    generator = ExtremeRng
+
+    def __init__(self, case):
         self.case = case
-        self.guesses = guesses  # whether an undeclared law is read off the draws
-        self.is_declared = True  # the law of every kernel that was called
+        self.methods = set()  # by which noise is drawn whose law is not declared
         self.laws = {}
         self.drawn = {}
         recorders = {}
@@ -339,13 +342,16 @@ class Recorder:
         self.run = run
         self.round = 0
         if isinstance(policy, Optimiser):
-            self._learn(s, records, seed)
+            X = np.array([x for _, x, _ in records], dtype=float)
+            Y = np.array([y for _, _, y in records], dtype=float)
+            rng = np.random.default_rng([seed, 0])
+            policy.run(policy.params, s, X, Y, rng, np.zeros(X.shape))
             records = ()
         for t, record in enumerate(records):
             self.round = t
             self._play_round(s, record, seed)
-            run.public.extend(public(s, private))
-        run.public.extend(public(s, private))
+            run.public.append(public(s, private))
+        run.public.append(public(s, private))
         return run
 
     def _play_round(self, s, record, seed):
@@ -365,7 +371,7 @@ class Recorder:
         if not follows(self.case) or isinstance(record[0], Played):
             arm = record[0]
         x = X[arm % len(X)].copy()
-        noise = ExtremeRng(np.random.PCG64([seed, t, 1]))
+        noise = self.generator(np.random.PCG64([seed, t, 1]))
         policy.update(policy.params, s, arm, x, float(record[2]), noise)
 
     def _others(self, s, shape, seed) -> list[int]:
@@ -379,14 +385,6 @@ class Recorder:
                 X[1:] = X[0]
             arms.append(int(policy.select(policy.params, copied(s), X, rng)))
         return arms
-
-    def _learn(self, s, records, seed) -> None:
-        """An optimiser learns from all records."""
-        optimiser = self.policy
-        X = np.array([x for _, x, _ in records], dtype=float)
-        Y = np.array([y for _, _, y in records], dtype=float)
-        rng = np.random.default_rng(seed)
-        optimiser.run(optimiser.params, s, X, Y, rng, np.zeros(X.shape))
 
     def _call(self, kernel, read, *args):
         """The call of a recorded kernel, which is noted."""
@@ -412,8 +410,6 @@ class Recorder:
             if len(log) >= len(self.script.calls):
                 raise Leak("the number of releases depends on a record")
             first = self.script.calls[len(log)]
-            if self.guesses:  # else what is shown is counted, whatever its noise
-                _need_same_noise(kernel, clean, noise, first.noise)
             shown = first.shown
             if not is_added or any(np.array_equal(result, a) for _, a in parts):
                 result = first.result  # what is not shown follows the record
@@ -444,9 +440,9 @@ class Recorder:
             declared = [part.law for part in parts]
             self.laws[kernel] = declared[0]
             if None in declared:
-                self.is_declared = False
                 methods = {name for name, _, _ in noting.method_calls}
-                self.laws[kernel] = law_of(methods) if self.guesses else "unknown"
+                self.laws[kernel] = law_of(methods)
+                self.methods |= methods or {"no generator"}
         law = self.laws[kernel]
         if law != VALUES:
             clean = released(self.copies, kernel, read, args, np.random.default_rng(12))
@@ -462,6 +458,8 @@ class Recorder:
 class Watcher(Recorder):
     """The same, whose calls are made once and as they are: a run's `calls` are all
     numbers that it shows, in order."""
+
+    generator = np.random.Generator
 
     def _call(self, kernel, read, *args):
         result = self.copies.plain(kernel)(*args)
@@ -485,13 +483,14 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def _need_same_noise(kernel, clean, noise, scripted) -> None:
+def need_same_noise(run, base) -> None:
     """Raise `Unfit` if a record changes the noise, up to the rounding of sums."""
-    for part, a, b in zip(clean, noise, scripted, strict=False):
-        error = 1e-6 * np.abs(part.numbers).max(initial=0.0)
-        if not np.allclose(a, b, rtol=1e-6, atol=error, equal_nan=True):
-            name = uncompiled(kernel).__name__
-            raise Unfit(f"the noise that `{name}` adds depends on a record")
+    for call, first in zip(run.calls, base.calls, strict=True):
+        for part, a, b in zip(call.clean, call.noise, first.noise, strict=False):
+            error = 1e-6 * np.abs(part.numbers).max(initial=0.0)
+            if not np.allclose(a, b, rtol=1e-6, atol=error, equal_nan=True):
+                name = uncompiled(call.kernel).__name__
+                raise Unfit(f"the noise that `{name}` adds depends on a record")
 
 
 def _let_out(parts, places, before) -> dict[int, np.ndarray]:
@@ -524,8 +523,8 @@ def contents_held(call, changed):
     return held
 
 
-def replayed(calls, first, held, rng):
-    """[[numbers of every part] of every call], made once more with rng.
+def replayed(calls, first, held, law: str, rng):
+    """(m,): all numbers of this law that the calls show, made once more with rng.
 
     Arrays begin with what they held `first`.  What no recorded kernel changes, a counter
     say, holds what it held in that call (`held`), and between calls others see what they
@@ -540,11 +539,13 @@ def replayed(calls, first, held, rng):
             a[...] = content
         args = [rng if is_generator(a) else a for a in call.live]
         parts = call.read(PLAIN.plain(call.kernel)(*args), *args)
-        numbers.append([np.array(part, dtype=float) for _, part in parts])
+        for clean, (_, part) in zip(call.clean, parts, strict=True):
+            if clean.law == law:
+                numbers.append(np.array(part, dtype=float).ravel())
         places = arrays(call.live)
         for i, after in call.shown.items():
             places[i][...] = after
-    return numbers
+    return np.concatenate(numbers)
 
 
 def joint_noise(case, run: Run, law: str, n: int, seed: int, calls) -> np.ndarray:
@@ -567,12 +568,7 @@ def joint_noise(case, run: Run, law: str, n: int, seed: int, calls) -> np.ndarra
         if isinstance(case.policy, Optimiser):
             again = arrays(begin(case, rng))
             start = [*first, *zip(arrays(run.state), again, strict=True)]
-        row = []
-        for call, parts in zip(chosen, replayed(chosen, start, held, rng), strict=True):
-            for clean, part in zip(call.clean, parts, strict=True):
-                if clean.law == law:
-                    row.append(part.ravel())
-        rows.append(np.concatenate(row))
+        rows.append(replayed(chosen, start, held, law, rng))
     return centred(np.array(rows))
 
 
