@@ -625,7 +625,11 @@ class Wishart(Law):
             if part.call not in self.noise:
                 call = seen.base.calls[part.call]
                 drawn = record.fresh_draws(call, WISHARTS, [9, part.call])[part.part]
-                scale, chance = wishart_noise(record.centred(drawn))
+                noise = record.centred(drawn)
+                corner = noise[..., 0, 0]
+                if -4.0 * corner.min() < corner.max():  # one-sided: it bounds nothing
+                    return np.inf, np.inf
+                scale, chance = wishart_noise(noise)
                 self.need(chance)
                 self.noise[part.call] = scale
             nuclear = np.abs(np.linalg.eigvalsh(moves)).sum(axis=-1)
