@@ -57,9 +57,7 @@ def rows(make) -> None:
 
 def plays_rows(policy, X, R) -> None:
     """One number of arms: kernels check nothing, so their output is looked at."""
-    arms = np.full(len(X), -1)
-    rng = np.random.default_rng(1)
-    policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
+    arms, _ = run(policy, X, R)
     K = X.shape[1]
     bad = arms[(arms < 0) | (arms >= K)]
     need(
@@ -67,6 +65,7 @@ def plays_rows(policy, X, R) -> None:
         f"with {K} rows it plays arm {bad[:1]}",
         "return an integer of range(X.shape[0])",
     )
+    rng = np.random.default_rng(1)
     arm = policy.select(policy.params, policy.init(policy.params), X[0], rng)
     need(
         isinstance(arm, int | np.integer),
@@ -147,17 +146,16 @@ def again(make) -> None:
     """The same seed gives the same run, in one piece or in blocks."""
     policy = make(4)
     X, R, _ = stream_for(policy)
-    arms, state = run(policy, X, R)
-    kept = pickle.loads(pickle.dumps(state))
+    first = run(policy, X, R)
+    kept = pickle.loads(pickle.dumps(first))
     run(policy, X, 1.0 - R, seed=4)
     remedy = "keep all that is remembered in arrays that init makes, draw from rng alone"
-    need_same("a later run changes the state of this", remedy, kept, state)
+    need_same("a later run changes the state of this", remedy, kept, first)
     for how, cuts in (("with the same seed", ()), ("in blocks", CUTS)):
-        others, other = run(policy, X, R, cuts=cuts)
         found = f"arms or state differ when it plays again {how}"
-        need_same(found, remedy, state, other, arms, others)
+        need_same(found, remedy, first, run(policy, X, R, cuts=cuts))
     start = public(policy.init(policy.params), ())
-    for name, last in public(state, ()).items():
+    for name, last in public(first[1], ()).items():
         need(
             np.isfinite(last).all() or not np.isfinite(start[name]).all(),
             f"the State holds NaN or inf in {name}",
@@ -179,9 +177,8 @@ def data(make) -> None:
     at = np.arange(len(R)), arms
     R[:] = np.nan
     R[at] = before[1][at]
-    others, other = run(policy, X, R)
     found = "arms or state depend on rewards of arms that were not played"
-    need_same(found, "read R[t, arms[t]] alone", state, other, arms, others)
+    need_same(found, "read R[t, arms[t]] alone", (arms, state), run(policy, X, R))
 
 
 def live_equals_play(make) -> None:
@@ -214,7 +211,7 @@ def live_equals_play(make) -> None:
         x[:] = np.nan
     found = "select and update end in another state than play"
     remedy = "let play be the loop over both; store x.copy(), never x itself"
-    need_same(found, remedy, state, live)
+    need_same(found, remedy, (arms, state), (arms, live))
 
 
 # The first run, then all others.
@@ -311,9 +308,10 @@ def differs(state, other) -> str:
     return ""
 
 
-def need_same(found: str, remedy: str, state, other, arms=(), others=()) -> None:
-    """`need` that arms and states agree to the bit, else with the first that does not."""
-    for t, (arm, another) in enumerate(zip(arms, others, strict=True)):
+def need_same(found: str, remedy: str, one, other) -> None:
+    """`need` that two runs, (arms, state) each, agree to the bit, else with the first
+    arm or field that does not."""
+    for t, (arm, another) in enumerate(zip(one[0], other[0], strict=True)):
         need(arm == another, f"{found}: arm {arm} or {another} in round {t}", remedy)
-    name = differs(state, other)
+    name = differs(one[1], other[1])
     need(not name, f"{found}: State.{name}", remedy)

@@ -150,10 +150,10 @@ def instance(subject, plan: Plan):
     if plan.rounds is None:
         while case.rounds < most and len(played(case)) < RELEASES:
             case = case._replace(rounds=min(2 * case.rounds, most))
-    calls = played(case)
-    if calls and policy.guarantee.neighbours == ADD_OR_REMOVE:
+    if policy.guarantee.neighbours == ADD_OR_REMOVE:
         # up to the last release: without a record there is one round less
-        case = case._replace(rounds=calls[-1].round + 1)
+        last = max((call.round for call in played(case)), default=case.rounds - 1)
+        case = case._replace(rounds=last + 1)
     return case
 
 

@@ -115,9 +115,8 @@ class Interpreter:
     """
 
     def __init__(self, instead=None):
-        self.instead = {}
-        for kernel, function in (instead or {}).items():
-            self.instead[uncompiled(kernel)] = function
+        instead = instead or {}
+        self.instead = {uncompiled(k): function for k, function in instead.items()}
         self.copies = {}
         self.spaces = {}
 
@@ -160,7 +159,6 @@ class Interpreter:
                 cells or None,
             )
             copy.__kwdefaults__ = function.__kwdefaults__
-            copy.__doc__ = function.__doc__
             copy.__module__ = function.__module__
             self.copies[function] = copy
             for cell, original in zip(cells, originals, strict=True):
@@ -321,10 +319,9 @@ class Recorder:
         self.methods = set()  # by which noise is drawn whose law is not declared
         self.laws = {}
         self.drawn = {}
-        recorders = {}
-        for kernel, read in case.releases.items():
-            recorders[kernel] = partial(self._call, kernel, read)
-        self.copies = Interpreter(recorders)
+        self.copies = Interpreter(
+            {k: partial(self._call, k, read) for k, read in case.releases.items()}
+        )
         self.policy = self.copies(case.policy)
 
     def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:

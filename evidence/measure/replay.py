@@ -328,8 +328,7 @@ def need_quiet(case, at: int) -> None:
     d = dimension(case.policy)
     low, high = extreme_rewards(universe(case.policy))
     quiet = [(Played(0), np.zeros(d), 0.0)] * case.rounds
-    x = np.zeros(d)
-    x[0] = 0.5
+    x = 0.5 * np.eye(d)[0]
     for arm in (0, 1):
         lost = replaced(quiet, at, (Played(arm), x, low))
         won = replaced(quiet, at, (Played(arm), x, high))
@@ -394,8 +393,5 @@ def farthest(case, position):
     found = seen.candidates
     size = np.where((found.outside[found.pairs] < 2).all(axis=1), seen.distances(), -1.0)
     at, fixed = position
-    one, other = found.pairs[size.argmax()]
-    return (
-        replaced(fixed, at, found.records[one]),
-        replaced(fixed, at, found.records[other]),
-    )
+    pair = found.pairs[size.argmax()]
+    return [replaced(fixed, at, found.records[i]) for i in pair]
