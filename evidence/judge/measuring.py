@@ -27,8 +27,8 @@ from evidence.measure.record import (
 )
 from evidence.measure.replay import draws_elsewhere, filler
 
-# quick: (d, epsilon) that are measured, too; the arena plays up to 8
-OTHER = {True: ((5, 8.0),), False: ((5, 8.0), (2, 0.5))}
+# whole lives that are measured, too, in a quick look the first; the arena plays up to 8
+OTHER = {"epsilon": 8.0, "d": 5, "T": 16}, {"epsilon": 0.5, "d": 2, "T": 16}
 TRIES = {True: 500, False: 2_000}  # quick: records among which the search looks
 # rounds of whole short lives, and of a long run, at most
 SHORT = (16, 23)
@@ -79,9 +79,8 @@ def plans(subject, quick: bool):
         return found
     found.append(Plan("its example", cut="T" in takes))
     if "epsilon" in takes:
-        for d, epsilon in OTHER[quick]:
-            told = {"epsilon": epsilon, "d": d, "T": SHORT[0]}
-            told = {name: value for name, value in told.items() if name in takes}
+        for other in OTHER[:1] if quick else OTHER:
+            told = {name: value for name, value in other.items() if name in takes}
             text = " and ".join(f"{name} = {value:g}" for name, value in told.items())
             found.append(Plan(text, told=told, rounds=told.get("T")))
     if "T" in takes:

@@ -446,7 +446,7 @@ class Added(Law):
                     f"{m} numbers that one record may move are too many to measure "
                     "their noise together"
                 )
-            z = record.joint_noise(self.case, seen.base, law, n, 3, calls)
+            z = record.joint_noise(self.case, seen.base, law, n, calls)
             noise = independent(z, self.sure)
             new = noise.draws[:, noise.draws.any(axis=0)]
             self.noise[first, last] = noise._replace(
@@ -682,12 +682,12 @@ class Choice(Law):
                 continue
             if part.call not in self.noise:
                 self.noise[part.call] = self.of_call(seen.base.calls[part.call])
-            noise = self.noise[part.call]
+            small, large, picks = self.noise[part.call]
             each = [2.0]
             if part.law == "peeling":
-                each = [2.0, 1.0] * noise.picks
-            lows += [share * far / noise.high for share in each]
-            highs += [share * far / noise.low * self.reach for share in each]
+                each = [2.0, 1.0] * picks
+            lows += [share * far / large for share in each]
+            highs += [share * far / small * self.reach for share in each]
         if "scores: gumbel" in self.name:
             halves = np.divide(lows, 2.0)
             low = composed_epsilon(halves, self.delta, pure_distribution)
@@ -697,9 +697,10 @@ class Choice(Law):
         return low, high
 
     def of_call(self, call, n: int = 8_000):
-        """`ChoiceNoise`: of scores large + size and large, and noise of scale 1, the
-        first is chosen with the chance that a difference of two draws is below
-        size/scale, for three times this size, too, and for every pick that is left."""
+        """(least and largest scale of the noise, number of picks): of scores large + size
+        and large, and noise of scale 1, the first is chosen with the chance that a
+        difference of two draws is below size/scale, for three times this size, too, and
+        for every pick that is left."""
         law = LaplaceDifference()
         if call.clean[0].law == "scores: gumbel":
             law = sps.logistic
@@ -717,15 +718,7 @@ class Choice(Law):
             least, most = share_of(hits.sum(), len(hits))
             fits = fits and least <= law.cdf(more / low) and most >= law.cdf(more / high)
         self.need(float(fits))
-        return ChoiceNoise(low, high, picks.shape[1])
-
-
-class ChoiceNoise(NamedTuple):
-    """Noise by which one call chooses."""
-
-    low: float  # of its scale
-    high: float
-    picks: int
+        return low, high, picks.shape[1]
 
 
 class LaplaceDifference(sps.rv_continuous):
@@ -780,8 +773,8 @@ class Values(Law):
             logs = np.log(tallied(part.numbers) + 0.5)
             far += np.abs(seen.moves(logs)).max(axis=1)
         one, other = seen.candidates.pairs[far.argmax()]
-        forth = np.zeros(2)
-        back = np.zeros(2)
+        forth = 0.0
+        back = 0.0
         for part in seen.parts:
             if seen.moves(part.numbers).any():
                 a = seen.runs[one].calls[part.call]
