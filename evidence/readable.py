@@ -21,8 +21,8 @@ WHOSE = (
     "wrote this notebook. A verdict is given with the paper's parameters alone; with "
     'others it reads "not tested at this scale", whatever the numbers are. Words for '
     "verdicts of other pages are those of the site, and so are the links, which are left "
-    "out here. Run again by `papermill --engine readable`, the text gets the new "
-    "numbers; without it, it keeps these.*"
+    "out here. A box, such as a theorem, ends with ◻. Run again by `papermill --engine "
+    "readable`, the text gets the new numbers; without it, it keeps these.*"
 )
 FENCE = re.compile(
     r"^(```\w+\n[\s\S]*?^```$)"
@@ -97,16 +97,23 @@ def readable(text: str, values, labels) -> str:
 
 
 def boxes(text: str, labels: dict) -> str:
-    """A text whose boxes are paragraphs with a title; blocks of code stay as they are.
+    """A text whose boxes are paragraphs between a title and "◻"; blocks of code stay as
+    they are.
 
     labels: {label: title}, to which those of the boxes are added.
     """
+    begun = []
 
     def titled(fence):
         code, kind, title, options = fence.groups()
         if code:
             return code
-        if not kind or kind.endswith("-end"):
+        if not kind:
+            ended = begun.pop()
+            # an exercise stands between two marks of its own
+            return "" if ended.endswith(("-start", "-end")) else "\n◻"
+        begun.append(kind)
+        if kind.endswith("-end"):
             return ""
         words = title or kind.split(":")[-1].removesuffix("-start")
         words = words[:1].upper() + words[1:]

@@ -98,6 +98,7 @@ def test_numbers_and_evidence_that_are_there_pass():
         ({"row": {"outcome": "undecided"}}, "no row fails"),
         ({"errata": []}, "no row fails"),
         ({"finding": True, "verdict": "fails"}, "no row fails"),
+        ({"finding": True, "verdict": "undecided"}, "no row fails"),
     ],
 )
 def test_what_is_not_in_the_results_is_said(options, words):

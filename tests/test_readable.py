@@ -81,7 +81,7 @@ def test_a_run_leaves_numbers_titles_and_names_in_its_prose(tmp_path):
         "[there](https://example.org) (Zheng 2020).\nZheng (2020), Anonymous say" in text
     )
     assert "**Theorem 1 of the paper.**\n\n\nFor $x" in text
-    assert "x = 1\n\\tag{1}\n$$" in text
+    assert "x = 1\n\\tag{1}\n$$\n\n◻\n\n```python" in text
     assert '```python\n{"a": 1}\n```' in text
     assert "\\newcommand{\\R}" in text
     assert not MARKS.search(text)

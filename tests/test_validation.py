@@ -299,6 +299,8 @@ def test_helpers_say_name_value_and_range():
             lambda: need_float("x", 1.0, 0.0, 1.0, open_high=True),
             r"\[0.0, 1.0\); got x=1",
         ),
+        (lambda: need_float("x", -1.0, 0.0), r"\[0.0, inf\);"),
+        (lambda: need_float("x", -1.0, 0.0, allow_inf=True), r"\[0.0, inf\];"),
         (lambda: need_int("n", 3.5, 1, 10), r"an integer in \[1, 10\]; got n=3.5"),
         (lambda: need_choice("kind", 1, (True, False)), "must be one of True, False"),
         (lambda: need_array("A", np.ones((2, 3)), ("n", 2)), r"must have shape \(n, 2\)"),
