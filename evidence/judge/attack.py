@@ -78,7 +78,6 @@ def neighbours(policy, world, rounds: int = 80):
     among random or quiet others; among the quiet ones also by records `FAR` times as
     large."""
     n = min(rounds, horizon(policy) or rounds)
-    K = getattr(policy.params, "K", 2)
     d = getattr(policy.params, "d", 3)
     corners = corners_of(world, d)
     ways = np.unique(corners[:, :-1], axis=0)
@@ -99,7 +98,7 @@ def neighbours(policy, world, rounds: int = 80):
     pairs = []
     for what, user, others in product(records, (0, n // 3), company):
         one, two = records[what]
-        X, R, _ = stream_for(policy, n, K)
+        X, R, _ = stream_for(policy, n, K=2)
         # they ask along the line that tells the two records apart
         if others != "random others":
             X[:, 0::2] = one[0]

@@ -84,17 +84,21 @@ def load(what) -> Subject:
         return Subject(name=what.name, factory=lambda: what, make=lambda K: what)
     factory = what
     example = what
+    told = GUESSES
     if what in policies.TABLE:
         factory = policies.factory(what)
         example = functools.partial(policies.example, what)
     elif not callable(what):
         module = imported(str(what))
         factory = maker(module, what)
-        example = getattr(module, "example", factory)
+        example = factory
+        if hasattr(module, "example"):
+            example = module.example
+            told = {}  # its author's own choices
     return Subject(
         name=factory.__name__,
         factory=factory,
-        make=lambda K: given(example, GUESSES | {"K": K}),
+        make=lambda K: given(example, told | {"K": K}),
         spec=known(what),
         digest=digest(factory.__code__.co_filename),
     )
