@@ -77,7 +77,7 @@ def test_the_decision_takes_any_private_guarantee_that_is_enough():
 def test_the_decision_compares_constants_that_nobody_tuned():
     a = run("local", 20.0)
     b = run("local", 30.0)
-    s = setting(a=a, b=b._replace(default=np.full(20, 15.0)))
+    s = setting(a=a, b=b._replace(default=b._replace(tuned=np.full(20, 15.0))))
     one = decision.answer(s, "local")
     assert one.factory == "b"
     assert one.words == (
