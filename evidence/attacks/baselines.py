@@ -22,14 +22,13 @@ SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}
 
 @jit
 def gradients(p, X, Y, rng, out):
-    """out (runs, steps, d) <- all that the steps show of the records X, Y."""
+    """out (steps, d) <- all that the steps show of the records X, Y."""
     A = np.empty(X.shape)
     b = np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
-    for i in range(out.shape[0]):
-        theta = np.zeros(p.d)
-        for k in range(p.steps):
-            sgd.descend(p, theta, A, b, rng, out[i, k])
+    theta = np.zeros(p.d)
+    for k in range(p.steps):
+        sgd.descend(p, theta, A, b, rng, out[k])
 
 
 def sgd_attack(optimiser):
@@ -44,12 +43,8 @@ def sgd_attack(optimiser):
     Z = np.full(p.n, -p.high)
     Y = Z.copy()
     Y[0] = p.high
-
-    def steps(data, rng, out):
-        gradients(p, *data, rng, out)
-
     attack = audit.Attack(
-        mechanism=audit.filled((p.steps, p.d), steps),
+        mechanism=audit.drawn((p.steps, p.d), gradients, p),
         a=(X, Y),
         b=(X, Z),
         statistic=partial(sampled_loss, p),
@@ -82,14 +77,13 @@ def sgd_measured():
 
 
 @jit
-def first_releases(p, s, x, y, rng, out):
-    """out (n, d) <- n first releases about the record x (d,), y and zeros; s is
+def first_release(p, s, x, y, rng, out):
+    """out (d,) <- the first release about the record x (d,), y and zeros; s is
     overwritten."""
-    for i in range(out.shape[0]):
-        s.t[0] = 0
-        sfw.gather(p, s, x, y)
-        sfw.release(p, s, p.half, p.sigma_first, rng)
-        copy(s.released, out[i])
+    s.t[0] = 0
+    sfw.gather(p, s, x, y)
+    sfw.release(p, s, p.half, p.sigma_first, rng)
+    copy(s.released, out)
 
 
 def sfw_attack(optimiser):
@@ -97,13 +91,8 @@ def sfw_attack(optimiser):
     opposite."""
     p = optimiser.params
     x = np.full(p.d, p.d ** (-1.0 / p.q))  # no context is longer in l_2
-    s = sfw.init(p, None)
-
-    def shown(record, rng, out):
-        first_releases(p, s, *record, rng, out)
-
     attack = audit.Attack(
-        mechanism=audit.filled((p.d,), shown),
+        mechanism=audit.drawn((p.d,), first_release, p, sfw.init(p, None)),
         a=(x, p.high),
         b=(x, -p.high),
         statistic=audit.along(-x),
@@ -141,14 +130,14 @@ def md_attack(optimiser):
     X[0, 0] = 1.0
     Y[0] = p.high
 
-    def last(data, rng, out):
-        every = np.empty((p.n, p.d))
-        for row in out:
-            optimiser.run(p, optimiser.init(p, rng), *data, rng, every)
-            row[:] = every[-1]
+    def last(data, rng, n):
+        every = np.empty((n, p.n, p.d))
+        for out in every:
+            optimiser.run(p, optimiser.init(p, rng), *data, rng, out)
+        return every[:, -1]
 
     attack = audit.Attack(
-        mechanism=audit.filled((p.d,), last),
+        mechanism=last,
         a=(X, Y),
         b=(X, -Y),
         statistic=audit.along(X[0]),

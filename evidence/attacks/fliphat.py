@@ -6,7 +6,7 @@ import numpy as np
 
 from companion.fliphat.fliphat import fliphat, residual_fliphat, select, update
 from companion.jit import jit
-from evidence.attacks.audit import Attack, instances
+from evidence.attacks.audit import Attack, along, drawn, instances
 
 # All users but one have zero contexts while the last release's rows are gathered.  The
 # last of them has x = x_max 1 and the reward R or, for the neighbour, -R, so every
@@ -35,30 +35,24 @@ def neighbouring_inputs(policy):
 
 
 @jit
-def play_runs(p, s, X, R, rng, arms, estimates):
-    """arms (n, T), estimates (n, d) <- those of n runs, the last estimate of each, on
-    contexts X (T, K, d) and rewards R (T, K); s is a State, which is overwritten."""
-    for i in range(arms.shape[0]):
-        s.t[0] = 0
-        s.n[0] = 0
-        s.n_picks[0] = 0
-        s.theta_hat[:] = 0.0
-        for t in range(X.shape[0]):
-            arm = select(p, s, X[t], rng)
-            update(p, s, arm, X[t, arm], R[t, arm], rng)
-            arms[i, t] = arm
-        estimates[i] = s.theta_hat
+def run(p, s, X, R, rng, out):
+    """out (T + d,) <- the arms of a run and its last estimate, on contexts X (T, K, d)
+    and rewards R (T, K); s is a State, which is overwritten."""
+    s.t[0] = 0
+    s.n[0] = 0
+    s.n_picks[0] = 0
+    s.theta_hat[:] = 0.0
+    for t in range(X.shape[0]):
+        arm = select(p, s, X[t], rng)
+        update(p, s, arm, X[t, arm], R[t, arm], rng)
+        out[t] = arm
+    out[X.shape[0] :] = s.theta_hat
 
 
-def runs(policy, data, rng, n):
-    """(arms (n, T), estimates (n, d)) of n independent runs on data (X, R), one after the
-    other from rng."""
-    X, R = data
+def runs(policy, T):
+    """The mechanism of arms and estimates (n, T + d) of n runs on T rounds."""
     p = policy.params
-    arms = np.empty((n, len(X)), np.int64)
-    estimates = np.empty((n, p.d))
-    play_runs(p, policy.init(p), X, R, rng, arms, estimates)
-    return arms, estimates
+    return drawn((T + p.d,), run, p, policy.init(p))
 
 
 def count_signs(d, actions):
@@ -75,10 +69,11 @@ def sign_attack(policy):
     Raises ValueError if the policy's T leaves no 2 d rounds after that release.
     """
     a, b, user = neighbouring_inputs(policy)
+    T = len(a[0])
+    both = runs(policy, T)
 
     def arms_of_others(data, rng, n):
-        arms, _ = runs(policy, data, rng, n)
-        return np.delete(arms, user, axis=1)
+        return np.delete(both(data, rng, n)[:, :T], user, axis=1)
 
     return Attack(
         mechanism=arms_of_others,
@@ -88,11 +83,6 @@ def sign_attack(policy):
         sees="actions",
         note="the values",
     )
-
-
-def difference(theta):
-    """First less second coordinate of releases theta (n, 2)."""
-    return theta[:, 0] - theta[:, 1]
 
 
 def pick_attack(policy):
@@ -105,21 +95,23 @@ def pick_attack(policy):
     a, b, last = neighbouring_inputs(policy)
     x = a[0][last, 0, 0]
     reward = a[1][last, 0]
+    T = last + 1
+    both = runs(policy, T)
+    inputs = []
     for X, R in (a, b):
-        X[last - 2 : last + 1] = x
+        X[last - 2 : T] = x
         X[last, :, 1] = -x
         R[last - 2 : last] = reward
+        inputs.append((X[:T], R[:T]))
 
     def released(data, rng, n):
-        X, R = data
-        _, estimates = runs(policy, (X[: last + 1], R[: last + 1]), rng, n)
-        return estimates
+        return both(data, rng, n)[:, T:]
 
     return Attack(
         mechanism=released,
-        a=a,
-        b=b,
-        statistic=difference,
+        a=inputs[0],
+        b=inputs[1],
+        statistic=along([1.0, -1.0]),
         sees="releases",
         runs=False,
     )

@@ -5,7 +5,6 @@ import numpy as np
 
 from companion.accounting.privacy import UNIVERSES
 from companion.core import Policy
-from companion.jit import jit
 from companion.online_linucb.combiner import anytime_linucb, combiner, epoch_params
 from companion.online_linucb.corrected_ridge import corrected_ridge
 from companion.online_linucb.online_linucb import online_linucb, randomize
@@ -15,28 +14,16 @@ from evidence.attacks.audit import AuditInstance, in_both, instances
 BUDGET = {"epsilon": 1.0, "delta": 0.1}  # of the instances that are measured
 
 
-@jit
-def messages(p, x, y, rng, out):
-    """out (n, d + 1) <- n independent messages of one user."""
-    for i in range(out.shape[0]):
-        randomize(p, x, y, rng, out[i])
-
-
 def own_attacks(policy: Policy):
     """One user's message, for two records as far apart as any in the ball, and the best
     statistic."""
     p = policy.params
     x = np.eye(p.d)[0]
-
-    def sent(record, rng, out):
-        x, y = record
-        messages(p, x, y, rng, out)
-
     attack = audit.Attack(
-        mechanism=audit.filled((p.d + 1,), sent),
+        mechanism=audit.drawn((p.d + 1,), randomize, p),
         a=(x, 1.0),
         b=(-x, -1.0),
-        statistic=audit.along(np.append(2.0 * x, 2.0)),
+        statistic=audit.along(np.append(x, 1.0)),
         sees="message",
         runs=False,
     )

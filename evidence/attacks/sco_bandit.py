@@ -47,14 +47,8 @@ def attacks(policy):
         """The sum of arm 0, of which its gradient is the mean of t + 1 terms."""
         return s.arms.gradient[0] * (s.arms.t[0] + 1.0)
 
-    sums = audit.on_first_nodes(
-        policy,
-        a=(x, p.learner.high),
-        b=(x, p.learner.low),
-        several=audit.runs_of(policy, released),
-        move=-x,
-        K=p.K,
-    )
+    records = (x, p.learner.high), (x, p.learner.low)
+    sums = audit.on_first_user(policy, *records, released, -x)
     return sums, on_later_users(policy)
 
 

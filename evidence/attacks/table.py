@@ -16,93 +16,78 @@ from evidence.attacks.audit import AuditSpec
 
 NOTHING = AuditSpec()  # what is known of an algorithm without a row
 TABLE = {
-    "ldp_linucb": AuditSpec(
-        attacks=private_linucb.message_attack,
-        measured=private_linucb.ldp_audits,
-    ),
-    "jdp_linucb": AuditSpec(
-        attacks=private_linucb.tree_attack,
-        measured=private_linucb.jdp_audits,
-    ),
-    "sdp_linucb": AuditSpec(
-        attacks=private_linucb.batch_attack,
-        measured=private_linucb.sdp_audits,
-    ),
-    "online_linucb": AuditSpec(
-        attacks=online_linucb.own_attacks,
-        measured=online_linucb.audit_instances,
-    ),
+    "ldp_linucb": AuditSpec(private_linucb.message_attack, private_linucb.ldp_audits),
+    "jdp_linucb": AuditSpec(private_linucb.tree_attack, private_linucb.jdp_audits),
+    "sdp_linucb": AuditSpec(private_linucb.batch_attack, private_linucb.sdp_audits),
+    "online_linucb": AuditSpec(online_linucb.own_attacks, online_linucb.audit_instances),
     "anytime_linucb": AuditSpec(
-        attacks=online_linucb.anytime_attacks,
-        measured=online_linucb.anytime_instances,
+        online_linucb.anytime_attacks, online_linucb.anytime_instances
     ),
     "combiner": AuditSpec(
-        attacks=online_linucb.combiner_attacks,
-        measured=online_linucb.combiner_instances,
+        online_linucb.combiner_attacks, online_linucb.combiner_instances
     ),
     "corrected_ridge": AuditSpec(
-        attacks=online_linucb.own_attacks,
-        measured=online_linucb.ridge_instances,
+        online_linucb.own_attacks, online_linucb.ridge_instances
     ),
     "fliphat": AuditSpec(
-        attacks=fliphat.attacks,
-        attack_instances=fliphat.attack_instances,
-        measured=fliphat.audit_instances,
+        fliphat.attacks,
+        fliphat.audit_instances,
+        fliphat.attack_instances,
     ),
     "residual_fliphat": AuditSpec(
-        attacks=fliphat.attacks,
-        attack_instances=fliphat.residual_attack_instances,
-        measured=fliphat.residual_audit_instances,
+        fliphat.attacks,
+        fliphat.residual_audit_instances,
+        fliphat.residual_attack_instances,
     ),
     "joint_glm": AuditSpec(
-        attacks=joint_glm.own_attacks,
-        attack_instances=joint_glm.attack_instances,
-        measured=joint_glm.audit_instances,
+        joint_glm.own_attacks,
+        joint_glm.audit_instances,
+        joint_glm.attack_instances,
     ),
     "shuffle_glm": AuditSpec(
-        attacks=shuffle_glm.own_attacks,
-        attack_instances=shuffle_glm.attack_instances,
-        measured=shuffle_glm.audit_instances,
+        shuffle_glm.own_attacks,
+        shuffle_glm.audit_instances,
+        shuffle_glm.attack_instances,
     ),
     "sco_bandit": AuditSpec(
-        attacks=sco_bandit.attacks,
-        attack_instances=sco_bandit.attack_instances,
-        measured=sco_bandit.measured,
+        sco_bandit.attacks,
+        sco_bandit.measured,
+        sco_bandit.attack_instances,
     ),
     "lplr": AuditSpec(
-        attacks=lplr.own_attacks,
-        attack_instances=lplr.attack_instances,
-        measured=lplr.audit_instances,
+        lplr.own_attacks,
+        lplr.audit_instances,
+        lplr.attack_instances,
     ),
     "suffstats": AuditSpec(
-        attacks=ssp.own_attacks,
-        attack_instances=ssp.attack_instances,
-        measured=ssp.audit_instances,
+        ssp.own_attacks,
+        ssp.audit_instances,
+        ssp.attack_instances,
     ),
     "streaming_fw": AuditSpec(
-        attacks=streaming_sco.on_nodes,
-        attack_instances=streaming_sco.sum_attack_instances,
-        measured=streaming_sco.measured_sums,
+        streaming_sco.on_nodes,
+        streaming_sco.measured_sums,
+        streaming_sco.sum_attack_instances,
     ),
     "vertex_fw": AuditSpec(
-        attacks=streaming_sco.choice_attack,
-        attack_instances=streaming_sco.choice_attack_instances,
-        measured=streaming_sco.measured_choices,
+        streaming_sco.choice_attack,
+        streaming_sco.measured_choices,
+        streaming_sco.choice_attack_instances,
     ),
     "noisy_sfw": AuditSpec(
-        attacks=baselines.sfw_attack,
-        attack_instances=baselines.sfw_attack_instances,
-        measured=baselines.sfw_measured,
+        baselines.sfw_attack,
+        baselines.sfw_measured,
+        baselines.sfw_attack_instances,
     ),
     "noisy_sgd": AuditSpec(
-        attacks=baselines.sgd_attack,
-        attack_instances=baselines.sgd_attack_instances,
-        measured=baselines.sgd_measured,
+        baselines.sgd_attack,
+        baselines.sgd_measured,
+        baselines.sgd_attack_instances,
     ),
     "local_md": AuditSpec(
-        attacks=baselines.md_attack,
-        attack_instances=baselines.md_attack_instances,
-        measured=baselines.md_measured,
+        baselines.md_attack,
+        baselines.md_measured,
+        baselines.md_attack_instances,
     ),
 }
 
