@@ -103,17 +103,11 @@ def sfw_attack(optimiser):
     return (attack,)
 
 
-def sfw_attack_instances():
-    """Both calibrations."""
-    return audit.in_both(sfw.noisy_sfw, 2, 16, **SMALL)
-
-
 def sfw_measured():
     """Instances whose gradients are measured.  The first is the dearest and nearly
     attains 2 L; the bound of the later ones is out of reach for squares."""
-    known = SMALL | {"delta": 1e-2}
-    pair = audit.in_both(sfw.noisy_sfw, 2, 16, **known)
-    wide = sfw.noisy_sfw(9, 16, calibration="paper", **known)
+    pair = audit.in_both(sfw.noisy_sfw, 2, 16, **SMALL)
+    wide = sfw.noisy_sfw(9, 16, calibration="paper", **SMALL)
     return audit.instances(*pair, wide, bound_is_tight=False)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from companion.fliphat.fliphat import fliphat, residual_fliphat, select, update
 from companion.jit import jit
-from evidence.attacks.audit import Attack, along, drawn, instances
+from evidence.attacks.audit import Attack, along, drawn, instances, playing
 
 # All users but one have zero contexts while the last release's rows are gathered.  The
 # last of them has x = x_max 1 and the reward R or, for the neighbour, -R, so every
@@ -35,9 +35,9 @@ def neighbouring_inputs(policy):
 
 
 @jit
-def run(p, s, X, R, rng, out):
-    """out (T + d,) <- the arms of a run and its last estimate, on contexts X (T, K, d)
-    and rewards R (T, K); s is a State, which is overwritten."""
+def last_estimate(p, s, X, R, rng, out):
+    """out (d,) <- the last estimate of a run on contexts X (T, K, d) and rewards R (T,
+    K); s is a State, which is overwritten."""
     s.t[0] = 0
     s.n[0] = 0
     s.n_picks[0] = 0
@@ -45,14 +45,7 @@ def run(p, s, X, R, rng, out):
     for t in range(X.shape[0]):
         arm = select(p, s, X[t], rng)
         update(p, s, arm, X[t, arm], R[t, arm], rng)
-        out[t] = arm
-    out[X.shape[0] :] = s.theta_hat
-
-
-def runs(policy, T):
-    """The mechanism of arms and estimates (n, T + d) of n runs on T rounds."""
-    p = policy.params
-    return drawn((T + p.d,), run, p, policy.init(p))
+    out[:] = s.theta_hat
 
 
 def count_signs(d, actions):
@@ -69,14 +62,8 @@ def sign_attack(policy):
     Raises ValueError if the policy's T leaves no 2 d rounds after that release.
     """
     a, b, user = neighbouring_inputs(policy)
-    T = len(a[0])
-    both = runs(policy, T)
-
-    def arms_of_others(data, rng, n):
-        return np.delete(both(data, rng, n)[:, :T], user, axis=1)
-
     return Attack(
-        mechanism=arms_of_others,
+        mechanism=playing(policy, user=user),
         a=a,
         b=b,
         statistic=partial(count_signs, policy.params.d),
@@ -95,20 +82,15 @@ def pick_attack(policy):
     a, b, last = neighbouring_inputs(policy)
     x = a[0][last, 0, 0]
     reward = a[1][last, 0]
-    T = last + 1
-    both = runs(policy, T)
     inputs = []
     for X, R in (a, b):
-        X[last - 2 : T] = x
+        X[last - 2 : last + 1] = x
         X[last, :, 1] = -x
         R[last - 2 : last] = reward
-        inputs.append((X[:T], R[:T]))
-
-    def released(data, rng, n):
-        return both(data, rng, n)[:, T:]
-
+        inputs.append((X[: last + 1], R[: last + 1]))
+    p = policy.params
     return Attack(
-        mechanism=released,
+        mechanism=drawn((p.d,), last_estimate, p, policy.init(p)),
         a=inputs[0],
         b=inputs[1],
         statistic=along([1.0, -1.0]),

@@ -190,12 +190,8 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     fits = audit.showing(late(rule), lambda s: s.fits[1:], [2])
     last = audit.Attack(fits, *world(2, 1, 3), statistic=np.ravel, sees="state")
     state, arms = own_attacks(leaky(rule))[-2:]
-    found = {}
-    for name, attack in (
-        ("arms of others", arms),
-        ("times of θ_o", state),
-        ("times of θ_τ", last),
-    ):
+    found = {"arms of others": arms, "times of θ_o": state, "times of θ_τ": last}
+    for name, attack in found.items():
         lost = audit.attacked(attack, delta=0.01, trials=trials, seed=seed, level=level)
         found[name] = lost.epsilon
     return found

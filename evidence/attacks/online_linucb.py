@@ -3,7 +3,6 @@ instances."""
 
 import numpy as np
 
-from companion.accounting.privacy import UNIVERSES
 from companion.core import Policy
 from companion.online_linucb.combiner import anytime_linucb, combiner, epoch_params
 from companion.online_linucb.corrected_ridge import corrected_ridge
@@ -32,12 +31,9 @@ def own_attacks(policy: Policy):
 
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations in both universes."""
-    policies = [
-        online_linucb(2, 8, **BUDGET, calibration=calibration, universe=universe)
-        for calibration in ("corrected", "paper")
-        for universe in UNIVERSES
-    ]
-    return instances(*policies, rounds=3)
+    ball = in_both(online_linucb, 2, 8, **BUDGET)
+    sphere = in_both(online_linucb, 2, 8, **BUDGET, universe="offset_sphere")
+    return instances(*ball, *sphere, rounds=3)
 
 
 def anytime_attacks(policy: Policy):

@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 
-from companion.accounting import privacy
 from companion.baselines.jdp_linucb import jdp_linucb
 from companion.baselines.ldp_linucb import ldp_linucb, randomize
 from companion.baselines.sdp_linucb import init, sdp_linucb
@@ -75,12 +74,9 @@ def last_of_batch(p):
 
 def ldp_audits():
     """One message of every user."""
-    policies = [
-        ldp_linucb(2, 8, **BUDGET, calibration=calibration, universe=universe)
-        for calibration in ("corrected", "paper")
-        for universe in privacy.UNIVERSES
-    ]
-    return audit.instances(*policies, rounds=3)
+    ball = audit.in_both(ldp_linucb, 2, 8, **BUDGET)
+    sphere = audit.in_both(ldp_linucb, 2, 8, **BUDGET, universe="offset_sphere")
+    return audit.instances(*ball, *sphere, rounds=3)
 
 
 def jdp_audits():

@@ -44,11 +44,7 @@ TABLE = {
         joint_glm.audit_instances,
         joint_glm.attack_instances,
     ),
-    "shuffle_glm": AuditSpec(
-        shuffle_glm.own_attacks,
-        shuffle_glm.audit_instances,
-        shuffle_glm.attack_instances,
-    ),
+    "shuffle_glm": AuditSpec(shuffle_glm.own_attacks, shuffle_glm.audit_instances),
     "sco_bandit": AuditSpec(
         sco_bandit.attacks,
         sco_bandit.measured,
@@ -74,11 +70,7 @@ TABLE = {
         streaming_sco.measured_choices,
         streaming_sco.choice_attack_instances,
     ),
-    "noisy_sfw": AuditSpec(
-        baselines.sfw_attack,
-        baselines.sfw_measured,
-        baselines.sfw_attack_instances,
-    ),
+    "noisy_sfw": AuditSpec(baselines.sfw_attack, baselines.sfw_measured),
     "noisy_sgd": AuditSpec(
         baselines.sgd_attack,
         baselines.sgd_measured,

@@ -59,18 +59,14 @@ class Target(NamedTuple):
 
 def targets() -> tuple[Target, ...]:
     """A tuple of `Target`s: every private policy and optimiser, in every calibration."""
-    found = []
+    found = {}
     for name in (*policies.TABLE, *optimisers.TABLE):
         spec = known(name)
-        several = spec.attack_instances()
-        if not several:
-            first = {}
-            for case in spec.measured():
-                first.setdefault(said(case.policy), case.policy)
-            several = first.values()
+        several = spec.attack_instances() or [case.policy for case in spec.measured()]
         for algorithm in several:
-            found.append(Target(name, said(algorithm), algorithm, spec.attacks))
-    return tuple(found)
+            one = Target(name, said(algorithm), algorithm, spec.attacks)
+            found.setdefault((algorithm.name, one.calibration), one)
+    return tuple(found.values())
 
 
 def said(algorithm) -> str:
