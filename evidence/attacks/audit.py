@@ -75,11 +75,9 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
     """
     trials = need_int("trials", trials, 4)
     seed = need_seed("seed", seed)
-    tail = (1.0 - need_probability("level", level)) / 2
+    level = need_probability("level", level)
     need_method("mechanism", mechanism)
-    score = np.asarray
-    if statistic is not None:
-        score = need_method("statistic", statistic)
+    score = need_method("statistic", statistic or np.asarray)
     half = trials // 2
     streams = np.random.SeedSequence(seed).spawn(4)
     halves = []
@@ -91,15 +89,14 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
     ):
         outputs = mechanism(data, np.random.default_rng(stream), n)
         halves.append(_scores(score, outputs, n))
-    found, value = _on_halves(*halves, bound, tail)
+    found, value = _on_halves(*halves, bound, level)
     return (level, *found), value
 
 
 def bound_on_halves(chosen, counted, delta: float, level: float) -> float:
     """epsilon at least, at this level: `chosen` and `counted` are two halves of outputs,
     each ((n,) scores under a, (n,) under b); the event is chosen on the first."""
-    tail = (1.0 - level) / 2
-    _, value = _on_halves(*chosen, *counted, functools.partial(_epsilon, delta), tail)
+    _, value = _on_halves(*chosen, *counted, functools.partial(_epsilon, delta), level)
     return value
 
 
@@ -109,8 +106,9 @@ def _epsilon(delta: float, low, high):
     return np.log(np.maximum(low - delta, high) / high)
 
 
-def _on_halves(choose_a, choose_b, count_a, count_b, bound, tail):
+def _on_halves(choose_a, choose_b, count_a, count_b, bound, level):
     """((event, likely, hits, trials), bound) of the event that the first half chooses."""
+    tail = (1.0 - level) / 2
     side, cut, swap = _best_event(choose_a, choose_b, bound, tail)
     likely, other = (count_b, count_a) if swap else (count_a, count_b)
     hits = int((side * likely >= side * cut).sum())

@@ -141,12 +141,7 @@ def md_attack(optimiser):
     return (attack,)
 
 
-def md_attack_instances():
-    """Both calibrations."""
-    return audit.in_both(local_md, 2, 12, **SMALL)
-
-
 def md_measured():
     """Instances whose every noisy gradient is measured."""
-    known = SMALL | {"delta": 1e-9, "step_scale": 0.01}
-    return audit.instances(*audit.in_both(local_md, 2, 12, **known), bound_is_tight=False)
+    pair = audit.in_both(local_md, 2, 12, **SMALL, step_scale=0.01)
+    return audit.instances(*pair, bound_is_tight=False)

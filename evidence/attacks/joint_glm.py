@@ -76,11 +76,9 @@ def world(T: int, user: int, d: int):
     Short contexts do not explore.  With the estimates still 0 both arms have one index
     and the first is shown; the second is, once theta_o rules out the first.
     """
-    X = np.zeros((T, 2, d))
+    short = 0.1 * np.eye(d)[np.arange(T) % d]
+    X = np.stack([short, -short], axis=1)
     R = np.zeros((T, 2))
-    for t in range(T):
-        X[t, 0, t % d] = 0.1
-        X[t, 1, t % d] = -0.1
     R[:, 0] = 1.0
     other = X.copy()
     X[user] = np.eye(d)[:2]

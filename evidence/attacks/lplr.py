@@ -116,10 +116,8 @@ def message_loss(oracle: Oracle, numbers, sent):
     # what both users send: count, vector and matrix of bins 0 and 1
     a = np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
     b = np.array([[0.0, 0.0, 0.0], [1.0, -edge[1], edge[1] ** 2]])
-    scales = np.empty((2, 3))
-    scales[:, 0] = oracle.count_scale
-    scales[:, 1] = edge * oracle.vector_scale[0]
-    scales[:, 2] = edge**2 * 2 * oracle.matrix_scale
+    noise = [oracle.count_scale, oracle.vector_scale[0], 2 * oracle.matrix_scale]
+    scales = edge[:, None] ** np.arange(3) * noise
     seen = np.s_[:, :numbers]
     return laplace_loss(a[seen], b[seen], scales[seen], sent[:, :2, :numbers])
 

@@ -45,11 +45,7 @@ TABLE = {
         joint_glm.attack_instances,
     ),
     "shuffle_glm": AuditSpec(shuffle_glm.own_attacks, shuffle_glm.audit_instances),
-    "sco_bandit": AuditSpec(
-        sco_bandit.attacks,
-        sco_bandit.measured,
-        sco_bandit.attack_instances,
-    ),
+    "sco_bandit": AuditSpec(sco_bandit.attacks, sco_bandit.measured),
     "lplr": AuditSpec(
         lplr.own_attacks,
         lplr.audit_instances,
@@ -76,11 +72,7 @@ TABLE = {
         baselines.sgd_measured,
         baselines.sgd_attack_instances,
     ),
-    "local_md": AuditSpec(
-        baselines.md_attack,
-        baselines.md_measured,
-        baselines.md_attack_instances,
-    ),
+    "local_md": AuditSpec(baselines.md_attack, baselines.md_measured),
 }
 
 

@@ -50,11 +50,7 @@ class Target(NamedTuple):
     calibration: str
     algorithm: Any
     attack: Any  # gives the `audit.Attack`s on an instance, the strongest first
-
-    @property
-    def attacks(self):
-        """The attacks on this one."""
-        return self.attack(self.algorithm)
+    attacks: tuple  # those on this one
 
 
 def targets() -> tuple[Target, ...]:
@@ -64,7 +60,8 @@ def targets() -> tuple[Target, ...]:
         spec = known(name)
         several = spec.attack_instances() or [case.policy for case in spec.measured()]
         for algorithm in several:
-            one = Target(name, said(algorithm), algorithm, spec.attacks)
+            attacks = spec.attacks(algorithm)
+            one = Target(name, said(algorithm), algorithm, spec.attacks, attacks)
             found.setdefault((algorithm.name, one.calibration), one)
     return tuple(found.values())
 
