@@ -31,7 +31,7 @@ def gradients(p, X, Y, rng, out):
         sgd.descend(p, theta, A, b, rng, out[k])
 
 
-def sgd_attack(optimiser):
+def noisy_sgd_attacks(optimiser):
     """`audit.Attack`: all noisy gradients, which the proof composes.
 
     The first label is as large as it may be, or its opposite, as in the former are all
@@ -62,12 +62,12 @@ def sampled_loss(p, seen):
     return (np.logaddexp(np.log(p.n - 1.0), apart) - np.log(p.n)).sum(axis=1)
 
 
-def sgd_attack_instances():
+def noisy_sgd_attack_instances():
     """Both calibrations."""
     return audit.in_both(sgd.noisy_sgd, 1, 2, **SMALL)
 
 
-def sgd_measured():
+def noisy_sgd_measured():
     """Instances whose noisy gradients are measured."""
     pair = audit.in_both(sgd.noisy_sgd, 2, 6, **SMALL | {"delta": 1e-6})
     return audit.instances(*pair, bound_is_tight=False)
@@ -86,7 +86,7 @@ def first_release(p, s, x, y, rng, out):
     copy(s.released, out)
 
 
-def sfw_attack(optimiser):
+def noisy_sfw_attacks(optimiser):
     """`audit.Attack`: the first release; a label is as large as it may be, or its
     opposite."""
     p = optimiser.params
@@ -103,7 +103,7 @@ def sfw_attack(optimiser):
     return (attack,)
 
 
-def sfw_measured():
+def noisy_sfw_measured():
     """Instances whose gradients are measured.  The first is the dearest and nearly
     attains 2 L; the bound of the later ones is out of reach for squares."""
     pair = audit.in_both(sfw.noisy_sfw, 2, 16, **SMALL)
@@ -114,7 +114,7 @@ def sfw_measured():
 # LocalMD.
 
 
-def md_attack(optimiser):
+def local_md_attacks(optimiser):
     """`audit.Attack`: the parameter at the end, all that is public.  The first label is
     as large as it may be, or its opposite, at the context e_1; all other records are
     zero."""
@@ -141,7 +141,7 @@ def md_attack(optimiser):
     return (attack,)
 
 
-def md_measured():
+def local_md_measured():
     """Instances whose every noisy gradient is measured."""
     pair = audit.in_both(local_md, 2, 12, **SMALL, step_scale=0.01)
     return audit.instances(*pair, bound_is_tight=False)

@@ -99,7 +99,7 @@ def pick_attack(policy):
     )
 
 
-def attacks(policy):
+def fliphat_attacks(policy):
     """The `Attack` on the last release."""
     p = policy.params
     if (p.d, p.sparsity, p.iterations[-1]) == (2, 1, 1):
@@ -107,11 +107,14 @@ def attacks(policy):
     return (sign_attack(policy),)
 
 
+residual_fliphat_attacks = fliphat_attacks
+
+
 # What is attacked: a last release of one step on four rows, of one pick.  At epsilon = 1
 # no pair of rows loses half of what is proved for one pick; at 4 one does.
 
 
-def attack_instances():
+def fliphat_attack_instances():
     """FLIPHAT with the corrected noise at epsilon = 4, and with the printed one at 1."""
     make = partial(
         fliphat,
@@ -127,7 +130,7 @@ def attack_instances():
     return make(epsilon=4.0), make(epsilon=1.0, calibration="paper", clip_contexts=True)
 
 
-def residual_attack_instances():
+def residual_fliphat_attack_instances():
     """The residual variant at epsilon = 4."""
     return (
         residual_fliphat(
@@ -136,7 +139,7 @@ def residual_attack_instances():
     )
 
 
-def audit_instances():
+def fliphat_measured():
     """What the audits play: three releases, in both calibrations."""
     make = partial(
         fliphat,
@@ -156,7 +159,7 @@ def audit_instances():
     )
 
 
-def residual_audit_instances():
+def residual_fliphat_measured():
     """The same for `residual_fliphat`: warm starts, kept data, a projection."""
     make = partial(
         residual_fliphat, d=3, T=8, sparsity=2, epsilon=1.0, delta=0.01, min_rows=0

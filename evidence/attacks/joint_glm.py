@@ -10,7 +10,7 @@ from evidence.attacks import audit
 # --- attacks: what others see of one user's leaf, and of whether she explored ----------
 
 
-def own_attacks(policy):
+def joint_glm_attacks(policy):
     """`audit.Attack`s on the first user's leaf, and on whether a late user explored,
     which alone shows what the printed rule leaks."""
     if policy.params.printed_rule:
@@ -86,7 +86,7 @@ def world(T: int, user: int, d: int):
     return (X, R), (other, R)
 
 
-def attack_instances():
+def joint_glm_attack_instances():
     """What the audits attack: both calibrations of the noise, and the printed rule of
     refreshing.
 
@@ -102,7 +102,7 @@ def attack_instances():
     )
 
 
-def audit_instances() -> tuple[audit.AuditInstance, ...]:
+def joint_glm_measured() -> tuple[audit.AuditInstance, ...]:
     """What the measurement in `evidence.measure` plays: prefixes and gradients.
 
     Rounds are few, so the last matrices are such that noise alone outgrows them.
@@ -187,7 +187,7 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     """
     fits = audit.showing(late(rule), lambda s: s.fits[1:], [2])
     last = audit.Attack(fits, *world(2, 1, 3), statistic=np.ravel, sees="state")
-    state, arms = own_attacks(leaky(rule))[-2:]
+    state, arms = joint_glm_attacks(leaky(rule))[-2:]
     found = {"arms of others": arms, "times of θ_o": state, "times of θ_τ": last}
     for name, attack in found.items():
         lost = audit.attacked(attack, delta=0.01, trials=trials, seed=seed, level=level)

@@ -193,12 +193,12 @@ def interval_attack(oracle: Oracle) -> Attack:
     return part_attack(oracle, 3, users, loss, width=oracle.cap)
 
 
-def own_attacks(policy: Policy) -> tuple[Attack, ...]:
+def lplr_attacks(policy: Policy) -> tuple[Attack, ...]:
     """`Attack`: one user's message, for d = 1."""
     return (first_layer_attack(3, policy.params.oracle),)
 
 
-def attack_instances() -> tuple[Policy, ...]:
+def lplr_attack_instances() -> tuple[Policy, ...]:
     """What the audits attack, in both calibrations; ours at a budget at which few
     messages show all of the loss."""
     own = lplr(1, 64, 3, epsilon=3.0, M=2, n0=8)
@@ -233,7 +233,7 @@ def second_layer(policy: Policy, t: int) -> State:
     return s
 
 
-def audit_instances() -> tuple[AuditInstance, ...]:
+def lplr_measured() -> tuple[AuditInstance, ...]:
     """Messages of three stages, and of one oracle per arm, in both calibrations; records
     on the edges of both bins, in both layers."""
     first = [-0.99, -0.25, 0.0, 0.25, 0.99]

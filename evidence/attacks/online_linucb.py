@@ -13,7 +13,7 @@ from evidence.attacks.audit import AuditInstance, in_both, instances
 BUDGET = {"epsilon": 1.0, "delta": 0.1}  # of the instances that are measured
 
 
-def own_attacks(policy: Policy):
+def online_linucb_attacks(policy: Policy):
     """One user's message, for two records as far apart as any in the ball, and the best
     statistic."""
     p = policy.params
@@ -29,20 +29,25 @@ def own_attacks(policy: Policy):
     return (attack,)
 
 
-def audit_instances() -> tuple[AuditInstance, ...]:
+corrected_ridge_attacks = online_linucb_attacks
+
+
+def online_linucb_measured() -> tuple[AuditInstance, ...]:
     """Both calibrations in both universes."""
     ball = in_both(online_linucb, 2, 8, **BUDGET)
     sphere = in_both(online_linucb, 2, 8, **BUDGET, universe="offset_sphere")
     return instances(*ball, *sphere, rounds=3)
 
 
-def anytime_attacks(policy: Policy):
+def anytime_linucb_attacks(policy: Policy):
     """One user's message in the last epoch, which perturbs least."""
     last = len(policy.params.horizon) - 1
-    return own_attacks(policy._replace(params=epoch_params(policy.params, last)))
+    return online_linucb_attacks(
+        policy._replace(params=epoch_params(policy.params, last))
+    )
 
 
-def anytime_instances() -> tuple[AuditInstance, ...]:
+def anytime_linucb_measured() -> tuple[AuditInstance, ...]:
     """Rounds of two epochs, in both calibrations."""
     policies = in_both(anytime_linucb, 2, **BUDGET, lambda_min=1.0)
     return instances(*policies, rounds=3)
@@ -50,10 +55,10 @@ def anytime_instances() -> tuple[AuditInstance, ...]:
 
 def combiner_attacks(policy: Policy):
     """One user's message, which is that of the base learners."""
-    return anytime_attacks(policy._replace(params=policy.params.bases[0]))
+    return anytime_linucb_attacks(policy._replace(params=policy.params.bases[0]))
 
 
-def combiner_instances() -> tuple[AuditInstance, ...]:
+def combiner_measured() -> tuple[AuditInstance, ...]:
     """Rounds of two base learners, in both calibrations."""
     anytime = in_both(anytime_linucb, 2, **BUDGET, lambda_min=1.0)
     known = in_both(online_linucb, 2, 8, **BUDGET)
@@ -61,7 +66,7 @@ def combiner_instances() -> tuple[AuditInstance, ...]:
     return instances(*policies, rounds=3)
 
 
-def ridge_instances() -> tuple[AuditInstance, ...]:
+def corrected_ridge_measured() -> tuple[AuditInstance, ...]:
     """Both calibrations: one message per user."""
     policies = in_both(corrected_ridge, 2, 8, **BUDGET)
     return instances(*policies, rounds=3)

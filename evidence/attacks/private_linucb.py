@@ -32,7 +32,7 @@ def message(p, x, r, rng, out):
     randomize(p, x, r, rng, np.empty(p.d), out)
 
 
-def message_attack(policy):
+def ldp_linucb_attacks(policy):
     """`audit.Attack`: one user's message."""
     p = policy.params
     a, b, move = far_records(p.d)
@@ -47,13 +47,13 @@ def message_attack(policy):
     return (attack,)
 
 
-def tree_attack(policy):
+def jdp_linucb_attacks(policy):
     """`audit.Attack` on the nodes that hold the first user's record."""
     a, b, move = far_records(policy.params.d)
     return (audit.on_first_user(policy, a, b, lambda s: s.release, move),)
 
 
-def batch_attack(policy):
+def sdp_linucb_attacks(policy):
     """`audit.Attack`: the analyser's estimate of a batch in which all other users have
     rounded already."""
     a, b, move = far_records(policy.params.d)
@@ -72,14 +72,14 @@ def last_of_batch(p):
     return s
 
 
-def ldp_audits():
+def ldp_linucb_measured():
     """One message of every user."""
     ball = audit.in_both(ldp_linucb, 2, 8, **BUDGET)
     sphere = audit.in_both(ldp_linucb, 2, 8, **BUDGET, universe="offset_sphere")
     return audit.instances(*ball, *sphere, rounds=3)
 
 
-def jdp_audits():
+def jdp_linucb_measured():
     """Every prefix sum."""
     return audit.instances(
         jdp_linucb(2, 10, **BUDGET),
@@ -88,7 +88,7 @@ def jdp_audits():
     )
 
 
-def sdp_audits():
+def sdp_linucb_measured():
     """The last user of a batch, and two small batches."""
     make = partial(sdp_linucb, 2, 800, **BUDGET, batch=400)
     last = []

@@ -37,7 +37,7 @@ def on_later_users(policy):
     )
 
 
-def attacks(policy):
+def sco_bandit_attacks(policy):
     """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of
     arm 0 after 1, 2, 4, ... rounds, all later contexts 0; and the arms of the others."""
     p = policy.params
@@ -52,7 +52,7 @@ def attacks(policy):
     return sums, on_later_users(policy)
 
 
-def measured():
+def sco_bandit_measured():
     """Instances whose every released sum of every arm is measured.  Attacks are on the
     first in each calibration: every arm is free from the first round on.
 

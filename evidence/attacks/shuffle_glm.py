@@ -22,7 +22,7 @@ def first_matrix(p, s, x, y, rng, out):
     analyse(rng, s.counts, s.size[0], p.caps[0], p.levels[0], p.bits_matrix[0], out)
 
 
-def own_attacks(policy):
+def shuffle_glm_attacks(policy):
     """`audit.Attack`: the matrix of the first batch (d >= 2), whose last user has the
     context e_1 or e_2."""
     p = policy.params
@@ -42,7 +42,7 @@ def own_attacks(policy):
     return (attack,)
 
 
-def audit_instances() -> tuple[audit.AuditInstance, ...]:
+def shuffle_glm_measured() -> tuple[audit.AuditInstance, ...]:
     """What the measurement in `evidence.measure` plays: a batch's last user.
 
     One user cannot move matrix and gradient as far as either can go, so either has nearly

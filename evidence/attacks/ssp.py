@@ -37,7 +37,7 @@ def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
     return vector + farther / (2 * oracle.matrix_scale)
 
 
-def own_attacks(policy: Policy) -> tuple[Attack, ...]:
+def suffstats_attacks(policy: Policy) -> tuple[Attack, ...]:
     """`Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1."""
     oracle = policy.params.oracle
     d = oracle.d
@@ -53,12 +53,12 @@ def own_attacks(policy: Policy) -> tuple[Attack, ...]:
     return (attack,)
 
 
-def attack_instances() -> tuple[Policy, ...]:
+def suffstats_attack_instances() -> tuple[Policy, ...]:
     """What the audits attack: a budget at which few messages are needed to see all of the
     loss."""
     return (suffstats(2, 64, 3, epsilon=3.0, n0=8),)
 
 
-def audit_instances() -> tuple[AuditInstance, ...]:
+def suffstats_measured() -> tuple[AuditInstance, ...]:
     """Messages of two users."""
     return instances(suffstats(2, 64, 3, n0=8), rounds=2)

@@ -46,7 +46,7 @@ def vertices(p, sums, out):
             geometry.vertex(sums[i, k], p.p, p.radius, out[i, k])
 
 
-def on_nodes(optimiser, noise=generalized_gaussian, labels=None):
+def streaming_fw_attacks(optimiser, noise=generalized_gaussian, labels=None):
     """Two `audit.Attack`s: the nodes that hold the first record, other leaves 0, and the
     vertices that they lead to, which the public parameters reveal.  noise: the kernel
     that draws; labels: the record's (None: the ends of their range)."""
@@ -98,7 +98,7 @@ def chosen(optimiser, steps):
     return audit.drawn((steps, p.d), choices, p)
 
 
-def choice_attack(optimiser):
+def vertex_fw_attacks(optimiser):
     """One `audit.Attack` on Algorithm 2: all vertices, which the public parameters show.
 
     Later records are zero, so the sum stays the first leaf.  A vertex weighs as much as
@@ -123,18 +123,18 @@ def choice_attack(optimiser):
 SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}
 
 
-def sum_attack_instances():
+def streaming_fw_attack_instances():
     """Algorithm 1 in both calibrations."""
     return audit.in_both(streaming_fw, 2, 16, **SMALL)
 
 
-def choice_attack_instances():
+def vertex_fw_attack_instances():
     """Algorithm 2 in both calibrations; the printed one is for `argmin`."""
     corrected = vertex_fw(1, 16, **SMALL)
     return corrected, vertex_fw(1, 16, calibration="paper", selector="argmin", **SMALL)
 
 
-def measured_sums():
+def streaming_fw_measured():
     """Instances whose every released sum is measured.
 
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large
@@ -150,7 +150,7 @@ def measured_sums():
     return *audit.instances(tree, root), *audit.instances(*loose, bound_is_tight=False)
 
 
-def measured_choices():
+def vertex_fw_measured():
     """Instances whose every chosen vertex is measured."""
     make = partial(vertex_fw, 2, 4, epsilon=1.0, delta=1e-2)
     exact = []

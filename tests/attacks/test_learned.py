@@ -10,12 +10,12 @@ from companion.baselines.jdp_linucb import jdp_linucb
 from companion.baselines.local_md import local_md
 from companion.core import Release
 from evidence.attacks.audit import on_first_user, readers
-from evidence.attacks.baselines import md_attack
+from evidence.attacks.baselines import local_md_attacks
 
 
 def test_the_attack_on_the_first_label_changes_it_alone_and_shows_the_last_estimate():
     o = local_md(2, 12, epsilon=1.0, delta=0.1)
-    (attack,) = md_attack(o)
+    (attack,) = local_md_attacks(o)
     X, Y = attack.a
     Z, W = attack.b
     assert np.array_equal(X, Z)
