@@ -52,14 +52,18 @@ def sco_bandit_attacks(policy):
     return sums, on_later_users(policy)
 
 
+def sco_bandit_attack_instances():
+    """Both calibrations; every arm is free from the first round on."""
+    return audit.in_both(sco_bandit, 1, 2, 4, epsilon=1.0, delta=0.1, t0=0, radius=0.02)
+
+
 def sco_bandit_measured():
-    """Instances whose every released sum of every arm is measured.  Attacks are on the
-    first in each calibration: every arm is free from the first round on.
+    """Instances whose every released sum of every arm is measured.
 
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large
     rewards.
     """
-    make = partial(sco_bandit, 2, 2, epsilon=1.0, delta=0.1)
+    make = partial(sco_bandit, 2, 2, epsilon=1.0, delta=1e-2)
     clipped = make(5, t0=0, clip=0.05)
     forced = make(6, t0=1, clip=0.05)
     printed = make(3, t0=0, radius=0.01, calibration="paper")
