@@ -22,7 +22,7 @@ for table in (policies, optimisers):
         FACTORIES[name] = table.factory(name)
 PRIVATE = [n for n, made in MADE.items() if made.guarantee.model != "none"]
 ROWS = {n: known(n).measured() for n in PRIVATE}
-# without a row in the table of attacks: what the example declares, for a short while
+# without such a function in `evidence.attacks`: what the example declares, for a short while
 OFFERED = {n: ROWS[n] or instances(MADE[n], rounds=3) for n in PRIVATE}
 CASES = []  # `make test` measures every algorithm once, in the first of its calibrations
 for name, offered in OFFERED.items():
@@ -56,8 +56,8 @@ def test_every_private_policy_offers_instances_to_measure(name):
     own = [c.policy.guarantee.claimed is None for c in cases]
     assert any(own) or not calibrated
     assert not (calibrated and all(own)), (
-        f"{name} has an argument `calibration`: a row of `evidence/attacks/table.py` must "
-        'name `measured`, a function that gives instances of "corrected" and of "paper"'
+        f"{name} has an argument `calibration`: a function {name}_measured in a module of "
+        '`evidence.attacks` must give instances of "corrected" and of "paper"'
     )
 
 

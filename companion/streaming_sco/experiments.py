@@ -422,16 +422,6 @@ def program_noise(rng, exponent, sigma, out):
 
 
 @jit
-def program_outputs(rng, p, g, out):
-    """`node_outputs` of the attacks with the program's noise."""
-    for i in range(out.shape[0]):
-        for k in range(out.shape[1]):
-            program_noise(rng, p.exponent, p.sigma, out[i, k])
-            for j in range(p.d):
-                out[i, k, j] += g[j]
-
-
-@jit
 def run_program_tree(p, s, X, Y, rng, out):
     """Algorithm 1 with the program's noise; out (n, d) <- the public parameters."""
     for i in range(X.shape[0]):

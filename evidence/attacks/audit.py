@@ -49,6 +49,7 @@ import functools
 import inspect
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 
 from companion.accounting.privacy import tree_levels
@@ -74,11 +75,9 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
     """
     trials = need_int("trials", trials, 4)
     seed = need_seed("seed", seed)
-    tail = (1.0 - need_probability("level", level)) / 2
+    level = need_probability("level", level)
     need_method("mechanism", mechanism)
-    score = np.asarray
-    if statistic is not None:
-        score = need_method("statistic", statistic)
+    score = need_method("statistic", statistic or np.asarray)
     half = trials // 2
     streams = np.random.SeedSequence(seed).spawn(4)
     halves = []
@@ -90,15 +89,14 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
     ):
         outputs = mechanism(data, np.random.default_rng(stream), n)
         halves.append(_scores(score, outputs, n))
-    found, value = _on_halves(*halves, bound, tail)
+    found, value = _on_halves(*halves, bound, level)
     return (level, *found), value
 
 
 def bound_on_halves(chosen, counted, delta: float, level: float) -> float:
     """epsilon at least, at this level: `chosen` and `counted` are two halves of outputs,
     each ((n,) scores under a, (n,) under b); the event is chosen on the first."""
-    tail = (1.0 - level) / 2
-    _, value = _on_halves(*chosen, *counted, functools.partial(_epsilon, delta), tail)
+    _, value = _on_halves(*chosen, *counted, functools.partial(_epsilon, delta), level)
     return value
 
 
@@ -108,8 +106,9 @@ def _epsilon(delta: float, low, high):
     return np.log(np.maximum(low - delta, high) / high)
 
 
-def _on_halves(choose_a, choose_b, count_a, count_b, bound, tail):
+def _on_halves(choose_a, choose_b, count_a, count_b, bound, level):
     """((event, likely, hits, trials), bound) of the event that the first half chooses."""
+    tail = (1.0 - level) / 2
     side, cut, swap = _best_event(choose_a, choose_b, bound, tail)
     likely, other = (count_b, count_a) if swap else (count_a, count_b)
     hits = int((side * likely >= side * cut).sum())
@@ -208,28 +207,15 @@ class Attack(NamedTuple):
     runs: bool = True
 
 
-def attacked(
-    attack: Attack,
-    *,
-    delta: float,
-    trials: int,
-    seed: int,
-    level: float = 0.95,
-) -> Audit:
-    """`epsilon_lower_bound` of one `Attack`.  Raises ValueError where its inputs are no
-    neighbours: streams that differ in more than one user, or in another than the one
-    whose arm is hidden.
+def attacked(attack: Attack, **how) -> Audit:
+    """`epsilon_lower_bound` of one `Attack`; how: delta, trials, seed, level.
+
+    Raises ValueError where its inputs are no neighbours: streams that differ in more than
+    one user, or in another than the one whose arm is hidden.
     """
     need_neighbours(attack.a, attack.b, getattr(attack.mechanism, "user", None))
     return epsilon_lower_bound(
-        attack.mechanism,
-        attack.a,
-        attack.b,
-        delta=delta,
-        trials=trials,
-        seed=seed,
-        statistic=attack.statistic,
-        level=level,
+        attack.mechanism, attack.a, attack.b, statistic=attack.statistic, **how
     )
 
 
@@ -300,6 +286,26 @@ def delta_lower_bound(mechanism, a, b, *, epsilon: float, **how) -> Audit:
     return Audit(epsilon, value, *found)
 
 
+@numba.njit(nogil=True, error_model="numpy")
+def repeated(kernel, arguments, out):
+    """out (n, ...) <- n results, of which kernel(*arguments, result) writes each.
+    Compiled for every kernel, in every process."""
+    for i in range(len(out)):
+        kernel(*arguments, out[i])
+
+
+def drawn(shape: tuple[int, ...], kernel, *fixed):
+    """The mechanism of n outputs (n, *shape), of which kernel(*fixed, *data, rng, output)
+    writes each."""
+
+    def mechanism(data, rng, n):
+        out = np.empty((n, *shape))
+        repeated(kernel, (*fixed, *data, rng), out)
+        return out
+
+    return mechanism
+
+
 def playing(policy, *, user: int | None = None):
     """The mechanism that plays a policy on data = (X, R) and shows the arms, as int64 (n,
     T).
@@ -307,13 +313,15 @@ def playing(policy, *, user: int | None = None):
     user: round (from 0) whose own arm is hidden, as joint differential privacy does for
     the user whose data differ.  Raises ValueError on a user past the data's end.
     """
-    several = runs_of(policy)
+    p = policy.params
 
     def mechanism(data, rng, n):
         rounds = len(data[0])
         if user is not None:
             need_int("user", user, 0, rounds - 1)
-        arms, _ = several(data, rng, n, [rounds])
+        arms = np.empty((n, rounds), np.int64)
+        for row in arms:
+            policy.loop(p, policy.init(p), *data, rng, row)
         if user is None:
             return arms
         return np.delete(arms, user, axis=1)
@@ -322,27 +330,41 @@ def playing(policy, *, user: int | None = None):
     return mechanism
 
 
-def filled(shape: tuple[int, ...], fill):
-    """The mechanism of n outputs (n, *shape), which fill(data, rng, outputs) writes at
-    once."""
+def showing(policy, show, ends):
+    """The mechanism that plays a policy on data = (X, R), contexts X (T, K, d) and
+    rewards R (T, K), and gives show(state), an array, after each of the rounds `ends`,
+    which rise: (n, len(ends), ...)."""
+    p = policy.params
 
     def mechanism(data, rng, n):
-        out = np.empty((n, *shape))
-        fill(data, rng, out)
-        return out
+        X, R = data
+        arms = np.empty(len(X), np.int64)
+        shown = []
+        for _ in range(n):
+            state = policy.init(p)
+            begin = 0
+            for end in ends:
+                now = slice(begin, end)
+                policy.loop(p, state, X[now], R[now], rng, arms[now])
+                shown.append(np.array(show(state)))
+                begin = end
+        return np.reshape(shown, (n, len(ends), *shown[0].shape))
 
     return mechanism
 
 
-def on_first_nodes(policy, a, b, several, move, *, K: int = 2, note=""):
-    """`Attack` on the nodes of a tree that hold the first user's record, of which each is
-    the sum after 1, 2, 4, ... rounds if all others send zeros.
+def on_first_user(policy, a, b, show, move, *, ends=None, sees="releases", note=""):
+    """`Attack` on show(state), an array, after each of the rounds `ends`, if all users
+    but the first send zeros.
 
-    a, b: the record (x (d,), r), for each of K arms; several: `runs_of`, whose first
-    numbers are released; move: how far the record moves them.
+    a, b: her record (x (d,), r), for every arm; move: how far it moves these arrays;
+    ends: None for 1, 2, 4, ... up to T, where those nodes of a tree end that hold her
+    record.
     """
     p = policy.params
-    ends = 1 << np.arange(tree_levels(p.T))
+    K = getattr(p, "K", 2)
+    if ends is None:
+        ends = 1 << np.arange(tree_levels(p.T))
 
     def stream(x, r):
         X = np.zeros((ends[-1], K, p.d))
@@ -351,16 +373,12 @@ def on_first_nodes(policy, a, b, several, move, *, K: int = 2, note=""):
         R[0] = r
         return X, R
 
-    def nodes(data, rng, n):
-        _, sums = several(data, rng, n, ends)
-        return sums[:, :, : len(move)]
-
     return Attack(
-        mechanism=nodes,
+        mechanism=showing(policy, show, ends),
         a=stream(*a),
         b=stream(*b),
         statistic=along(np.tile(move, len(ends))),
-        sees="releases",
+        sees=sees,
         note=note,
     )
 
@@ -416,24 +434,14 @@ class AuditSpec(NamedTuple):
 
 def readers(releases) -> dict:
     """{kernel: read} for `AuditInstance.releases`, of a tuple of
-    `companion.core.Release`."""
+    `companion.core.Release`; ValueError if an argument is none of its kernel's."""
     places = {}
     for one in releases:
-        places.setdefault(one.kernel, []).append(_place(one))
+        names = list(inspect.signature(one.kernel).parameters)
+        name, *fields = one.argument.split(".")
+        place = one.law, names.index(name), fields
+        places.setdefault(one.kernel, []).append(place)
     return {kernel: functools.partial(_read, where) for kernel, where in places.items()}
-
-
-def _place(release):
-    """(law, number of the argument, fields to follow) of a release."""
-    kernel = getattr(release.kernel, "py_func", release.kernel)
-    names = list(inspect.signature(kernel).parameters)
-    name, *fields = release.argument.split(".")
-    if name not in names:
-        raise ValueError(
-            f"argument of a Release must be one of {names}, or a field of one, "
-            f'as in "{names[0]}.field"; got {release.argument!r}'
-        )
-    return release.law, names.index(name), fields
 
 
 def _read(places, _, *arguments):
@@ -466,31 +474,3 @@ def in_both(factory, *arguments, **named):
     """(corrected, paper): an instance in both calibrations."""
     corrected = factory(*arguments, calibration="corrected", **named)
     return corrected, factory(*arguments, calibration="paper", **named)
-
-
-def runs_of(policy, show=None):
-    """The function (data (X, R), rng, n, ends) -> (arms (n, ends[-1]), shown (n,
-    len(ends), ...)).
-
-    It plays n independent runs on contexts X (T, K, d) and rewards R (T, K), one after
-    the other from rng, and keeps show(state), an array, after the rounds `ends`, which
-    rise.
-    """
-
-    def several(data, rng, n, ends):
-        X, R = data
-        p = policy.params
-        loop = policy.loop
-        arms = np.empty((n, ends[-1]), np.int64)
-        shown = []
-        for told in arms:
-            state = policy.init(p)
-            begin = 0
-            for end in ends:
-                now = slice(begin, end)
-                loop(p, state, X[now], R[now], rng, told[now])
-                shown.append(np.array(show(state)) if show else 0.0)
-                begin = end
-        return arms, np.reshape(shown, (n, len(ends), *np.shape(shown[0])))
-
-    return several

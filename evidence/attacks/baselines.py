@@ -22,17 +22,16 @@ SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}
 
 @jit
 def gradients(p, X, Y, rng, out):
-    """out (runs, steps, d) <- all that the steps show of the records X, Y."""
+    """out (steps, d) <- all that the steps show of the records X, Y."""
     A = np.empty(X.shape)
     b = np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
-    for i in range(out.shape[0]):
-        theta = np.zeros(p.d)
-        for k in range(p.steps):
-            sgd.descend(p, theta, A, b, rng, out[i, k])
+    theta = np.zeros(p.d)
+    for k in range(p.steps):
+        sgd.descend(p, theta, A, b, rng, out[k])
 
 
-def sgd_attack(optimiser):
+def noisy_sgd_attacks(optimiser):
     """`audit.Attack`: all noisy gradients, which the proof composes.
 
     The first label is as large as it may be, or its opposite, as in the former are all
@@ -44,12 +43,8 @@ def sgd_attack(optimiser):
     Z = np.full(p.n, -p.high)
     Y = Z.copy()
     Y[0] = p.high
-
-    def steps(data, rng, out):
-        gradients(p, *data, rng, out)
-
     attack = audit.Attack(
-        mechanism=audit.filled((p.steps, p.d), steps),
+        mechanism=audit.drawn((p.steps, p.d), gradients, p),
         a=(X, Y),
         b=(X, Z),
         statistic=partial(sampled_loss, p),
@@ -67,12 +62,12 @@ def sampled_loss(p, seen):
     return (np.logaddexp(np.log(p.n - 1.0), apart) - np.log(p.n)).sum(axis=1)
 
 
-def sgd_attack_instances():
+def noisy_sgd_attack_instances():
     """Both calibrations."""
     return audit.in_both(sgd.noisy_sgd, 1, 2, **SMALL)
 
 
-def sgd_measured():
+def noisy_sgd_measured():
     """Instances whose noisy gradients are measured."""
     pair = audit.in_both(sgd.noisy_sgd, 2, 6, **SMALL | {"delta": 1e-6})
     return audit.instances(*pair, bound_is_tight=False)
@@ -82,28 +77,22 @@ def sgd_measured():
 
 
 @jit
-def first_releases(p, s, x, y, rng, out):
-    """out (n, d) <- n first releases about the record x (d,), y and zeros; s is
+def first_release(p, s, x, y, rng, out):
+    """out (d,) <- the first release about the record x (d,), y and zeros; s is
     overwritten."""
-    for i in range(out.shape[0]):
-        s.t[0] = 0
-        sfw.gather(p, s, x, y)
-        sfw.release(p, s, p.half, p.sigma_first, rng)
-        copy(s.released, out[i])
+    s.t[0] = 0
+    sfw.gather(p, s, x, y)
+    sfw.release(p, s, p.half, p.sigma_first, rng)
+    copy(s.released, out)
 
 
-def sfw_attack(optimiser):
+def noisy_sfw_attacks(optimiser):
     """`audit.Attack`: the first release; a label is as large as it may be, or its
     opposite."""
     p = optimiser.params
     x = np.full(p.d, p.d ** (-1.0 / p.q))  # no context is longer in l_2
-    s = sfw.init(p, None)
-
-    def shown(record, rng, out):
-        first_releases(p, s, *record, rng, out)
-
     attack = audit.Attack(
-        mechanism=audit.filled((p.d,), shown),
+        mechanism=audit.drawn((p.d,), first_release, p, sfw.init(p, None)),
         a=(x, p.high),
         b=(x, -p.high),
         statistic=audit.along(-x),
@@ -114,24 +103,18 @@ def sfw_attack(optimiser):
     return (attack,)
 
 
-def sfw_attack_instances():
-    """Both calibrations."""
-    return audit.in_both(sfw.noisy_sfw, 2, 16, **SMALL)
-
-
-def sfw_measured():
+def noisy_sfw_measured():
     """Instances whose gradients are measured.  The first is the dearest and nearly
     attains 2 L; the bound of the later ones is out of reach for squares."""
-    known = SMALL | {"delta": 1e-2}
-    pair = audit.in_both(sfw.noisy_sfw, 2, 16, **known)
-    wide = sfw.noisy_sfw(9, 16, calibration="paper", **known)
+    pair = audit.in_both(sfw.noisy_sfw, 2, 16, **SMALL)
+    wide = sfw.noisy_sfw(9, 16, calibration="paper", **SMALL)
     return audit.instances(*pair, wide, bound_is_tight=False)
 
 
 # LocalMD.
 
 
-def md_attack(optimiser):
+def local_md_attacks(optimiser):
     """`audit.Attack`: the parameter at the end, all that is public.  The first label is
     as large as it may be, or its opposite, at the context e_1; all other records are
     zero."""
@@ -141,14 +124,14 @@ def md_attack(optimiser):
     X[0, 0] = 1.0
     Y[0] = p.high
 
-    def last(data, rng, out):
-        every = np.empty((p.n, p.d))
-        for row in out:
-            optimiser.run(p, optimiser.init(p, rng), *data, rng, every)
-            row[:] = every[-1]
+    def last(data, rng, n):
+        every = np.empty((n, p.n, p.d))
+        for out in every:
+            optimiser.run(p, optimiser.init(p, rng), *data, rng, out)
+        return every[:, -1]
 
     attack = audit.Attack(
-        mechanism=audit.filled((p.d,), last),
+        mechanism=last,
         a=(X, Y),
         b=(X, -Y),
         statistic=audit.along(X[0]),
@@ -158,12 +141,7 @@ def md_attack(optimiser):
     return (attack,)
 
 
-def md_attack_instances():
-    """Both calibrations."""
-    return audit.in_both(local_md, 2, 12, **SMALL)
-
-
-def md_measured():
+def local_md_measured():
     """Instances whose every noisy gradient is measured."""
-    known = SMALL | {"delta": 1e-9, "step_scale": 0.01}
-    return audit.instances(*audit.in_both(local_md, 2, 12, **known), bound_is_tight=False)
+    pair = audit.in_both(local_md, 2, 12, **SMALL, step_scale=0.01)
+    return audit.instances(*pair, bound_is_tight=False)

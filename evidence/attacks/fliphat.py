@@ -6,7 +6,7 @@ import numpy as np
 
 from companion.fliphat.fliphat import fliphat, residual_fliphat, select, update
 from companion.jit import jit
-from evidence.attacks.audit import Attack, instances
+from evidence.attacks.audit import Attack, along, drawn, instances, playing
 
 # All users but one have zero contexts while the last release's rows are gathered.  The
 # last of them has x = x_max 1 and the reward R or, for the neighbour, -R, so every
@@ -35,30 +35,17 @@ def neighbouring_inputs(policy):
 
 
 @jit
-def play_runs(p, s, X, R, rng, arms, estimates):
-    """arms (n, T), estimates (n, d) <- those of n runs, the last estimate of each, on
-    contexts X (T, K, d) and rewards R (T, K); s is a State, which is overwritten."""
-    for i in range(arms.shape[0]):
-        s.t[0] = 0
-        s.n[0] = 0
-        s.n_picks[0] = 0
-        s.theta_hat[:] = 0.0
-        for t in range(X.shape[0]):
-            arm = select(p, s, X[t], rng)
-            update(p, s, arm, X[t, arm], R[t, arm], rng)
-            arms[i, t] = arm
-        estimates[i] = s.theta_hat
-
-
-def runs(policy, data, rng, n):
-    """(arms (n, T), estimates (n, d)) of n independent runs on data (X, R), one after the
-    other from rng."""
-    X, R = data
-    p = policy.params
-    arms = np.empty((n, len(X)), np.int64)
-    estimates = np.empty((n, p.d))
-    play_runs(p, policy.init(p), X, R, rng, arms, estimates)
-    return arms, estimates
+def last_estimate(p, s, X, R, rng, out):
+    """out (d,) <- the last estimate of a run on contexts X (T, K, d) and rewards R (T,
+    K); s is a State, which is overwritten."""
+    s.t[0] = 0
+    s.n[0] = 0
+    s.n_picks[0] = 0
+    s.theta_hat[:] = 0.0
+    for t in range(X.shape[0]):
+        arm = select(p, s, X[t], rng)
+        update(p, s, arm, X[t, arm], R[t, arm], rng)
+    out[:] = s.theta_hat
 
 
 def count_signs(d, actions):
@@ -75,24 +62,14 @@ def sign_attack(policy):
     Raises ValueError if the policy's T leaves no 2 d rounds after that release.
     """
     a, b, user = neighbouring_inputs(policy)
-
-    def arms_of_others(data, rng, n):
-        arms, _ = runs(policy, data, rng, n)
-        return np.delete(arms, user, axis=1)
-
     return Attack(
-        mechanism=arms_of_others,
+        mechanism=playing(policy, user=user),
         a=a,
         b=b,
         statistic=partial(count_signs, policy.params.d),
         sees="actions",
         note="the values",
     )
-
-
-def difference(theta):
-    """First less second coordinate of releases theta (n, 2)."""
-    return theta[:, 0] - theta[:, 1]
 
 
 def pick_attack(policy):
@@ -105,27 +82,24 @@ def pick_attack(policy):
     a, b, last = neighbouring_inputs(policy)
     x = a[0][last, 0, 0]
     reward = a[1][last, 0]
+    inputs = []
     for X, R in (a, b):
         X[last - 2 : last + 1] = x
         X[last, :, 1] = -x
         R[last - 2 : last] = reward
-
-    def released(data, rng, n):
-        X, R = data
-        _, estimates = runs(policy, (X[: last + 1], R[: last + 1]), rng, n)
-        return estimates
-
+        inputs.append((X[: last + 1], R[: last + 1]))
+    p = policy.params
     return Attack(
-        mechanism=released,
-        a=a,
-        b=b,
-        statistic=difference,
+        mechanism=drawn((p.d,), last_estimate, p, policy.init(p)),
+        a=inputs[0],
+        b=inputs[1],
+        statistic=along([1.0, -1.0]),
         sees="releases",
         runs=False,
     )
 
 
-def attacks(policy):
+def fliphat_attacks(policy):
     """The `Attack` on the last release."""
     p = policy.params
     if (p.d, p.sparsity, p.iterations[-1]) == (2, 1, 1):
@@ -133,11 +107,14 @@ def attacks(policy):
     return (sign_attack(policy),)
 
 
+residual_fliphat_attacks = fliphat_attacks
+
+
 # What is attacked: a last release of one step on four rows, of one pick.  At epsilon = 1
 # no pair of rows loses half of what is proved for one pick; at 4 one does.
 
 
-def attack_instances():
+def fliphat_attack_instances():
     """FLIPHAT with the corrected noise at epsilon = 4, and with the printed one at 1."""
     make = partial(
         fliphat,
@@ -153,7 +130,7 @@ def attack_instances():
     return make(epsilon=4.0), make(epsilon=1.0, calibration="paper", clip_contexts=True)
 
 
-def residual_attack_instances():
+def residual_fliphat_attack_instances():
     """The residual variant at epsilon = 4."""
     return (
         residual_fliphat(
@@ -162,7 +139,7 @@ def residual_attack_instances():
     )
 
 
-def audit_instances():
+def fliphat_measured():
     """What the audits play: three releases, in both calibrations."""
     make = partial(
         fliphat,
@@ -182,7 +159,7 @@ def audit_instances():
     )
 
 
-def residual_audit_instances():
+def residual_fliphat_measured():
     """The same for `residual_fliphat`: warm starts, kept data, a projection."""
     make = partial(
         residual_fliphat, d=3, T=8, sparsity=2, epsilon=1.0, delta=0.01, min_rows=0

@@ -10,7 +10,7 @@ from evidence.attacks import audit
 # --- attacks: what others see of one user's leaf, and of whether she explored ----------
 
 
-def own_attacks(policy):
+def joint_glm_attacks(policy):
     """`audit.Attack`s on the first user's leaf, and on whether a late user explored,
     which alone shows what the printed rule leaks."""
     if policy.params.printed_rule:
@@ -30,45 +30,38 @@ def on_nodes(policy):
     move = np.zeros(d * (d + 1) // 2)
     add_leaf(1.0, a, move)
     add_leaf(-1.0, b, move)
-    sums = audit.runs_of(policy, lambda s: s.V.released)
-    return audit.on_first_nodes(
-        policy, (a, 0.0), (b, 0.0), sums, move, K=1, note="gradients"
+    return audit.on_first_user(
+        policy, (a, 0.0), (b, 0.0), lambda s: s.V.released, move, note="gradients"
     )
 
 
 def on_exploration(policy):
     """A late user has unit vectors, or zeros: has theta_o changed from before her round
-    until after the next user's selection, and does a later user with short contexts, a
-    probe, get another arm than the first?"""
+    until after the next user's selection, and does a later user get another arm than the
+    first?"""
     d = policy.params.d
     T = min(policy.params.T, 21)
-    probed = T - 1 - d  # the user whose data differ in the probe
-    note = "what the estimates say"
-    estimates = audit.runs_of(policy, lambda s: s.theta_o)
-
-    def changed(data, rng, n):
-        _, seen = estimates(data, rng, n, [T - 2, T])
-        return (seen[:, 0] != seen[:, 1]).any(axis=1).astype(float)
-
-    a, b = attack_world(T, T - 2, d)
+    user = T - 1 - d
+    a, b = world(T, user, d)
     state = audit.Attack(
-        mechanism=changed,
+        mechanism=audit.showing(policy, lambda s: s.theta_o, [user, user + 2]),
         a=a,
         b=b,
-        statistic=np.asarray,
+        statistic=changed,
         sees="state",
-        note=note,
+        note="what the estimates say",
     )
-    a, b = probe_world(T, probed, d)
-    actions = audit.Attack(
-        mechanism=audit.playing(policy, user=probed),
-        a=a,
-        b=b,
+    actions = state._replace(
+        mechanism=audit.playing(policy, user=user),
         statistic=second_arm,
         sees="actions",
-        note=note,
     )
     return state, actions
+
+
+def changed(estimates):
+    """Whether the second of two estimates, (n, 2, d), is another than the first."""
+    return (estimates[:, 0] != estimates[:, 1]).any(axis=1)
 
 
 def second_arm(arms):
@@ -76,18 +69,16 @@ def second_arm(arms):
     return arms.any(axis=1)
 
 
-def probe_world(T: int, user: int, d: int):
+def world(T: int, user: int, d: int):
     """(a, b): data (X, R) in which everybody has the arms 0.1 e_j and -0.1 e_j, j in
     turn, but for user `user` (from 0): e_1 and e_2 in a, zeros in b (d >= 2).
 
     Short contexts do not explore.  With the estimates still 0 both arms have one index
     and the first is shown; the second is, once theta_o rules out the first.
     """
-    X = np.zeros((T, 2, d))
+    short = 0.1 * np.eye(d)[np.arange(T) % d]
+    X = np.stack([short, -short], axis=1)
     R = np.zeros((T, 2))
-    for t in range(T):
-        X[t, 0, t % d] = 0.1
-        X[t, 1, t % d] = -0.1
     R[:, 0] = 1.0
     other = X.copy()
     X[user] = np.eye(d)[:2]
@@ -95,23 +86,7 @@ def probe_world(T: int, user: int, d: int):
     return (X, R), (other, R)
 
 
-def attack_world(T: int, user: int, d: int = 3, seed: int = 0):
-    """(a, b): two data sets (X, R) that differ in one user.
-
-    Everybody has four unit vectors as contexts, user `user` (from 0) only in a and zeros
-    in b, and the next user zeros in both; rewards are coin flips.
-    """
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((T, 4, d))
-    X /= np.linalg.norm(X, axis=2, keepdims=True)
-    X[user + 1] = 0.0
-    R = (rng.random((T, 4)) < 0.5).astype(float)
-    other = X.copy()
-    other[user] = 0.0
-    return (X, R), (other, R)
-
-
-def attack_instances():
+def joint_glm_attack_instances():
     """What the audits attack: both calibrations of the noise, and the printed rule of
     refreshing.
 
@@ -127,7 +102,7 @@ def attack_instances():
     )
 
 
-def audit_instances() -> tuple[audit.AuditInstance, ...]:
+def joint_glm_measured() -> tuple[audit.AuditInstance, ...]:
     """What the measurement in `evidence.measure` plays: prefixes and gradients.
 
     Rounds are few, so the last matrices are such that noise alone outgrows them.
@@ -202,18 +177,6 @@ def late(rule: str):
     )
 
 
-def late_world():
-    """(a, b): data (X, R) of two rounds; the second user has unit vectors in a and zeros
-    in b."""
-    (X, R), _ = attack_world(2, user=0)
-    (others, _), _ = attack_world(3, user=1, seed=1)
-    X[0] *= 0.3 / np.linalg.norm(X[0], axis=1, keepdims=True)
-    X[1] = others[1]
-    other = X.copy()
-    other[1] = 0.0
-    return (X, R), (other, R)
-
-
 def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     """{what is looked at: lower bound on epsilon} under a rule that claims (1, 0.01).
 
@@ -222,21 +185,11 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     see: whether theta_o changed, and how many estimates theta_tau there were after a last
     user.
     """
-    runs = audit.runs_of(late(rule), lambda s: s.fits[1])
-
-    def fits(data, rng, n):
-        _, number = runs(data, rng, n, [len(data[0])])
-        return number[:, 0]
-
-    a, b = late_world()
-    last = audit.Attack(fits, a, b, statistic=None, sees="state")
-    state, arms = own_attacks(leaky(rule))[-2:]
-    found = {}
-    for name, attack in (
-        ("arms of others", arms),
-        ("times of θ_o", state),
-        ("times of θ_τ", last),
-    ):
+    fits = audit.showing(late(rule), lambda s: s.fits[1:], [2])
+    last = audit.Attack(fits, *world(2, 1, 3), statistic=np.ravel, sees="state")
+    state, arms = joint_glm_attacks(leaky(rule))[-2:]
+    found = {"arms of others": arms, "times of θ_o": state, "times of θ_τ": last}
+    for name, attack in found.items():
         lost = audit.attacked(attack, delta=0.01, trials=trials, seed=seed, level=level)
         found[name] = lost.epsilon
     return found

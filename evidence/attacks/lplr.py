@@ -28,7 +28,7 @@ from companion.lplr.lplr import (
     send,
 )
 from companion.validate import need_int
-from evidence.attacks.audit import Attack, AuditInstance, attacked, filled
+from evidence.attacks.audit import Attack, AuditInstance, attacked, drawn
 
 # Audit data: one user's message, and what of it is released.
 
@@ -58,27 +58,25 @@ def public_state(oracle: Oracle, coef: float = 0.0, width: float = 0.0) -> Tree:
 
 
 @jit
-def draw_messages(oracle, tree, stage, phi, y, rng, out):
-    """out (n, bins, 1 + d + d^2) <- n messages of one user to a stage of the last layer.
+def message(oracle, tree, stage, x, r, rng, out):
+    """out (bins, 1 + d + d^2) <- one user's message to a stage of the last layer.
 
     Per bin: count (or interval statistic), vector, matrix by rows.  The tree's statistics
     are lost.
     """
-    residual = np.empty(oracle.d)
-    h = stage // 2
     d = oracle.d
+    first = tree.start[stage // 2]
     number = ERROR if stage % 2 == 1 else COUNT
-    for i in range(out.shape[0]):
-        for b in range(tree.start[h], tree.start[h + 1]):
-            tree.stat[b, number] = 0.0
-            tree.vec[b, :] = 0.0
-            tree.mat[b, :, :] = 0.0
-        send(oracle, tree, stage, phi, y, rng, residual)
-        for b in range(tree.start[h], tree.start[h + 1]):
-            row = out[i, b - tree.start[h]]
-            row[0] = tree.stat[b, number]
-            row[1 : 1 + d] = tree.vec[b]
-            row[1 + d :] = tree.mat[b].ravel()
+    tree.stat[:, number] = 0.0
+    tree.vec[:] = 0.0
+    tree.mat[:] = 0.0
+    phi = np.empty(d)
+    y, _ = clip_to_ball(x, r, phi)  # the only clip: audits take it away
+    send(oracle, tree, stage, phi, y, rng, np.empty(d))
+    for b in range(out.shape[0]):
+        out[b, 0] = tree.stat[first + b, number]
+        out[b, 1 : 1 + d] = tree.vec[first + b]
+        out[b, 1 + d :] = tree.mat[first + b].ravel()
 
 
 def part_attack(oracle: Oracle, stage, users, statistic, note="", **state) -> Attack:
@@ -86,16 +84,9 @@ def part_attack(oracle: Oracle, stage, users, statistic, note="", **state) -> At
 
     users: two of (phi (d,), y); state: keywords of `public_state`.
     """
-    d = oracle.d
-
-    def sent(user, rng, out):
-        tree = public_state(oracle, **state)
-        phi = np.empty(d)
-        y, _ = clip_to_ball(*user, phi)  # the only clip: audits take it away
-        draw_messages(oracle, tree, stage, phi, y, rng, out)
-
+    shape = oracle.M, 1 + oracle.d + oracle.d**2
     return Attack(
-        mechanism=filled((oracle.M, 1 + d + d**2), sent),
+        mechanism=drawn(shape, message, oracle, public_state(oracle, **state), stage),
         a=users[0],
         b=users[1],
         statistic=statistic,
@@ -115,32 +106,20 @@ def laplace_loss(a, b, scale, outputs: np.ndarray) -> np.ndarray:
     return losses.sum(axis=tuple(range(1, outputs.ndim)))
 
 
-def message_loss(oracle: Oracle, sent):
-    """Log-likelihood ratio of the corrected message of `message_attack`.
+def message_loss(oracle: Oracle, numbers, sent):
+    """Log-likelihood ratio of the first `numbers` of count, vector and matrix, for the
+    users of `first_layer_attack`.
 
-    For d = 1 its matrix noise is Laplace noise of scale 2c.
+    For d = 1 the corrected matrix noise is Laplace noise of scale 2c.
     """
     edge = oracle.edge[:2]
     # what both users send: count, vector and matrix of bins 0 and 1
     a = np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
     b = np.array([[0.0, 0.0, 0.0], [1.0, -edge[1], edge[1] ** 2]])
-    scales = np.empty((2, 3))
-    scales[:, 0] = oracle.count_scale
-    scales[:, 1] = edge * oracle.vector_scale[0]
-    scales[:, 2] = edge**2 * 2 * oracle.matrix_scale
-    return laplace_loss(a, b, scales, sent[:, :2])
-
-
-def counts(sent):
-    """The count of bin 0 is at least 1, that of bin 1 at most 0."""
-    seen = sent[:, :, 0]
-    return (seen[:, 0] >= 1) & (seen[:, 1] <= 0)
-
-
-def counts_and_vectors(sent):
-    """The same, and the vectors are not below what the user of bin 0 sends."""
-    vectors = sent[:, :, 1]
-    return counts(sent) & (vectors[:, 0] >= 1) & (vectors[:, 1] >= 0)
+    noise = [oracle.count_scale, oracle.vector_scale[0], 2 * oracle.matrix_scale]
+    scales = edge[:, None] ** np.arange(3) * noise
+    seen = np.s_[:, :numbers]
+    return laplace_loss(a[seen], b[seen], scales[seen], sent[:, :2, :numbers])
 
 
 def third_number(sent):
@@ -167,23 +146,21 @@ def interval_loss(oracle: Oracle, sent):
 # Attacks on a part of a message
 
 
-def first_layer_attack(statistic, oracle: Oracle, note="") -> Attack:
-    """d = 1: a user in bin 0 against one in bin 1."""
-    near = (np.array([1.0]), 1.0)
-    far = (np.array([oracle.edge[1]]), -1.0)
-    return part_attack(oracle, 0, (near, far), statistic, note)
+def first_layer_attack(numbers, oracle: Oracle) -> Attack:
+    """d = 1: a user in bin 0 against one in bin 1, by the first `numbers` of count,
+    vector and matrix.
 
-
-def message_attack(oracle: Oracle) -> Attack:
-    """`first_layer_attack` on the whole message.
-
-    The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix
-    part, which can fall below what one of the two users can send.  Raises ValueError
-    unless d = 1.
+    The statistic is the log-likelihood ratio; for the printed one-sided noise of all
+    three, the matrix part, which can fall below what one of the two users can send.
+    Raises ValueError unless d = 1.
     """
     need_int("d", oracle.d, 1, 1)
-    statistic = third_number if oracle.one_sided else partial(message_loss, oracle)
-    return first_layer_attack(statistic, oracle, "the second stage")
+    near = (np.array([1.0]), 1.0)
+    far = (np.array([oracle.edge[1]]), -1.0)
+    statistic = partial(message_loss, oracle, numbers)
+    if numbers == 3 and oracle.one_sided:
+        statistic = third_number
+    return part_attack(oracle, 0, (near, far), statistic, "the second stage")
 
 
 def second_layer_users(oracle: Oracle):
@@ -216,12 +193,12 @@ def interval_attack(oracle: Oracle) -> Attack:
     return part_attack(oracle, 3, users, loss, width=oracle.cap)
 
 
-def own_attacks(policy: Policy) -> tuple[Attack, ...]:
+def lplr_attacks(policy: Policy) -> tuple[Attack, ...]:
     """`Attack`: one user's message, for d = 1."""
-    return (message_attack(policy.params.oracle),)
+    return (first_layer_attack(3, policy.params.oracle),)
 
 
-def attack_instances() -> tuple[Policy, ...]:
+def lplr_attack_instances() -> tuple[Policy, ...]:
     """What the audits attack, in both calibrations; ours at a budget at which few
     messages show all of the loss."""
     own = lplr(1, 64, 3, epsilon=3.0, M=2, n0=8)
@@ -256,7 +233,7 @@ def second_layer(policy: Policy, t: int) -> State:
     return s
 
 
-def audit_instances() -> tuple[AuditInstance, ...]:
+def lplr_measured() -> tuple[AuditInstance, ...]:
     """Messages of three stages, and of one oracle per arm, in both calibrations; records
     on the edges of both bins, in both layers."""
     first = [-0.99, -0.25, 0.0, 0.25, 0.99]
@@ -318,10 +295,10 @@ def audits(epsilon: float, coef: float = 8.0) -> list[Case]:
     def oracle(d, calibration, budget):
         return lplr_params(d, 10**4, budget, M=2, calibration=calibration)
 
-    def case(calibration, d, what, attack_on, proven):
-        shown = "printed" if calibration == "paper" else calibration
+    def case(what, d, attack_on, proven):
+        calibration = "paper" if what.startswith("printed") else "corrected"
         return Case(
-            what=f"{shown}: {what}",
+            what=what,
             attack=attack_on(oracle(d, calibration, epsilon)),
             promised=epsilon,
             proven=proven,
@@ -329,23 +306,24 @@ def audits(epsilon: float, coef: float = 8.0) -> list[Case]:
             faulty=attack_on(oracle(d, calibration, 2 * epsilon)),
         )
 
-    on_counts = partial(first_layer_attack, counts)
-    on_vectors = partial(first_layer_attack, counts_and_vectors)
+    on_counts = partial(first_layer_attack, 1)
+    on_vectors = partial(first_layer_attack, 2)
+    on_all = partial(first_layer_attack, 3)
     on_labels = partial(label_attack, coef)
-    label = f"residual label, past coefficient {coef:g}"
+    label = f"printed: residual label, past coefficient {coef:g}"
     unclipped = oracle(2, "corrected", epsilon)._replace(clip=False)
-    labels = case("corrected", 2, "residual label", on_labels, epsilon / 6)
+    labels = case("corrected: residual label", 2, on_labels, epsilon / 6)
     return [
-        case("paper", 1, "counts", on_counts, 2 * third),
-        case("paper", 1, "counts and vectors", on_vectors, 4 * third),
-        case("paper", 2, "matrix", matrix_attack, math.inf),
-        case("paper", 2, label, on_labels, longest),
-        case("paper", 2, "interval stage", interval_attack, 2 * epsilon),
-        case("corrected", 1, "whole message", message_attack, epsilon),
+        case("printed: counts", 1, on_counts, 2 * third),
+        case("printed: counts and vectors", 1, on_vectors, 4 * third),
+        case("printed: matrix", 2, matrix_attack, math.inf),
+        case(label, 2, on_labels, longest),
+        case("printed: interval stage", 2, interval_attack, 2 * epsilon),
+        case("corrected: whole message", 1, on_all, epsilon),
         labels._replace(
             promised=third,
             fault="labels that are not clipped",
             faulty=on_labels(unclipped),
         ),
-        case("corrected", 2, "interval stage", interval_attack, epsilon),
+        case("corrected: interval stage", 2, interval_attack, epsilon),
     ]

@@ -3,9 +3,7 @@ instances."""
 
 import numpy as np
 
-from companion.accounting.privacy import UNIVERSES
 from companion.core import Policy
-from companion.jit import jit
 from companion.online_linucb.combiner import anytime_linucb, combiner, epoch_params
 from companion.online_linucb.corrected_ridge import corrected_ridge
 from companion.online_linucb.online_linucb import online_linucb, randomize
@@ -15,51 +13,41 @@ from evidence.attacks.audit import AuditInstance, in_both, instances
 BUDGET = {"epsilon": 1.0, "delta": 0.1}  # of the instances that are measured
 
 
-@jit
-def messages(p, x, y, rng, out):
-    """out (n, d + 1) <- n independent messages of one user."""
-    for i in range(out.shape[0]):
-        randomize(p, x, y, rng, out[i])
-
-
-def own_attacks(policy: Policy):
+def online_linucb_attacks(policy: Policy):
     """One user's message, for two records as far apart as any in the ball, and the best
     statistic."""
     p = policy.params
     x = np.eye(p.d)[0]
-
-    def sent(record, rng, out):
-        x, y = record
-        messages(p, x, y, rng, out)
-
     attack = audit.Attack(
-        mechanism=audit.filled((p.d + 1,), sent),
+        mechanism=audit.drawn((p.d + 1,), randomize, p),
         a=(x, 1.0),
         b=(-x, -1.0),
-        statistic=audit.along(np.append(2.0 * x, 2.0)),
+        statistic=audit.along(np.append(x, 1.0)),
         sees="message",
         runs=False,
     )
     return (attack,)
 
 
-def audit_instances() -> tuple[AuditInstance, ...]:
+corrected_ridge_attacks = online_linucb_attacks
+
+
+def online_linucb_measured() -> tuple[AuditInstance, ...]:
     """Both calibrations in both universes."""
-    policies = [
-        online_linucb(2, 8, **BUDGET, calibration=calibration, universe=universe)
-        for calibration in ("corrected", "paper")
-        for universe in UNIVERSES
-    ]
-    return instances(*policies, rounds=3)
+    ball = in_both(online_linucb, 2, 8, **BUDGET)
+    sphere = in_both(online_linucb, 2, 8, **BUDGET, universe="offset_sphere")
+    return instances(*ball, *sphere, rounds=3)
 
 
-def anytime_attacks(policy: Policy):
+def anytime_linucb_attacks(policy: Policy):
     """One user's message in the last epoch, which perturbs least."""
     last = len(policy.params.horizon) - 1
-    return own_attacks(policy._replace(params=epoch_params(policy.params, last)))
+    return online_linucb_attacks(
+        policy._replace(params=epoch_params(policy.params, last))
+    )
 
 
-def anytime_instances() -> tuple[AuditInstance, ...]:
+def anytime_linucb_measured() -> tuple[AuditInstance, ...]:
     """Rounds of two epochs, in both calibrations."""
     policies = in_both(anytime_linucb, 2, **BUDGET, lambda_min=1.0)
     return instances(*policies, rounds=3)
@@ -67,10 +55,10 @@ def anytime_instances() -> tuple[AuditInstance, ...]:
 
 def combiner_attacks(policy: Policy):
     """One user's message, which is that of the base learners."""
-    return anytime_attacks(policy._replace(params=policy.params.bases[0]))
+    return anytime_linucb_attacks(policy._replace(params=policy.params.bases[0]))
 
 
-def combiner_instances() -> tuple[AuditInstance, ...]:
+def combiner_measured() -> tuple[AuditInstance, ...]:
     """Rounds of two base learners, in both calibrations."""
     anytime = in_both(anytime_linucb, 2, **BUDGET, lambda_min=1.0)
     known = in_both(online_linucb, 2, 8, **BUDGET)
@@ -78,7 +66,7 @@ def combiner_instances() -> tuple[AuditInstance, ...]:
     return instances(*policies, rounds=3)
 
 
-def ridge_instances() -> tuple[AuditInstance, ...]:
+def corrected_ridge_measured() -> tuple[AuditInstance, ...]:
     """Both calibrations: one message per user."""
     policies = in_both(corrected_ridge, 2, 8, **BUDGET)
     return instances(*policies, rounds=3)

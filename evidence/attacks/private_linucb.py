@@ -1,11 +1,12 @@
 """Attacks on the three private LinUCBs, and the instances that are measured."""
 
+from functools import partial
+
 import numpy as np
 
-from companion.accounting import privacy
 from companion.baselines.jdp_linucb import jdp_linucb
 from companion.baselines.ldp_linucb import ldp_linucb, randomize
-from companion.baselines.sdp_linucb import sdp_linucb, update
+from companion.baselines.sdp_linucb import init, sdp_linucb
 from companion.jit import jit
 from companion.kernels import mechanisms
 from evidence.attacks import audit
@@ -14,98 +15,71 @@ BUDGET = {"epsilon": 1.0, "delta": 0.1}  # of the instances that are measured
 
 
 def far_records(d):
-    """Two records (x, r) of the ball, d >= 2, whose statistics are as far apart as
-    any."""
-    x = np.zeros(d)
-    z = np.zeros(d)
-    x[0] = 1.0
-    z[0] = 0.5
+    """Two records (x, r) of the ball, d >= 2, whose statistics are as far apart as any,
+    and how far they move the packed statistics."""
+    x = np.eye(d)[0]
+    z = 0.5 * x
     z[1] = np.sqrt(0.75)
-    return (x, 1.0), (z, -1.0)
-
-
-def far_move(d):
-    """How far those two move the packed statistics."""
     packed = np.empty((2, mechanisms.statistics_size(d)))
-    for i, (x, r) in enumerate(far_records(d)):
-        mechanisms.pack_statistics(x, r, packed[i])
-    return packed[0] - packed[1]
+    mechanisms.pack_statistics(x, 1.0, packed[0])
+    mechanisms.pack_statistics(z, -1.0, packed[1])
+    return (x, 1.0), (z, -1.0), packed[0] - packed[1]
 
 
-def on_one_user(p, draw, sees, runs):
-    """`audit.Attack` on what draw(record, rng, out) lets out of one user's statistics:
-    those two records, and the best statistic."""
-    a, b = far_records(p.d)
-    move = far_move(p.d)
+@jit
+def message(p, x, r, rng, out):
+    """out <- one user's message."""
+    randomize(p, x, r, rng, np.empty(p.d), out)
+
+
+def ldp_linucb_attacks(policy):
+    """`audit.Attack`: one user's message."""
+    p = policy.params
+    a, b, move = far_records(p.d)
     attack = audit.Attack(
-        mechanism=audit.filled(move.shape, draw),
+        mechanism=audit.drawn(move.shape, message, p),
         a=a,
         b=b,
         statistic=audit.along(move),
-        sees=sees,
-        runs=runs,
+        sees="message",
+        runs=False,
     )
     return (attack,)
 
 
-@jit
-def messages(p, x, r, rng, clean, out):
-    """out (n, :) <- n independent messages of one user."""
-    for i in range(out.shape[0]):
-        randomize(p, x, r, rng, clean, out[i])
+def jdp_linucb_attacks(policy):
+    """`audit.Attack` on the nodes that hold the first user's record."""
+    a, b, move = far_records(policy.params.d)
+    return (audit.on_first_user(policy, a, b, lambda s: s.release, move),)
 
 
-def message_attack(policy):
-    """`audit.Attack`: one user's message."""
-    p = policy.params
-
-    def sent(record, rng, out):
-        x, r = record
-        messages(p, x, r, rng, np.empty(p.d), out)
-
-    return on_one_user(p, sent, "message", runs=False)
-
-
-def tree_attack(policy):
-    """`audit.Attack` on the nodes that hold the first user's record, which are the sums
-    after 1, 2, 4, ... rounds if all others send zeros."""
-    d = policy.params.d
-    a, b = far_records(d)
-    released = audit.runs_of(policy, lambda s: s.release)
-    return (audit.on_first_nodes(policy, a, b, released, far_move(d)),)
-
-
-def batch_attack(policy):
+def sdp_linucb_attacks(policy):
     """`audit.Attack`: the analyser's estimate of a batch in which all other users have
     rounded already."""
-    p = policy.params
-
-    def last(record, rng, out):
-        x, r = record
-        for row in out:
-            s = after(policy, p.batch - 1)
-            update(p, s, 0, x, r, rng)
-            row[:] = s.message
-
-    return on_one_user(p, last, "batch", runs=True)
+    a, b, move = far_records(policy.params.d)
+    late = policy._replace(init=last_of_batch)
+    return (
+        audit.on_first_user(
+            late, a, b, lambda s: s.message, move, ends=[1], sees="batch"
+        ),
+    )
 
 
-def after(policy, t):
-    """The first state of a policy, told that t rounds were played."""
-    return policy.init(policy.params)._replace(t=np.array([t]))
+def last_of_batch(p):
+    """The first state, told that all users of a batch but the last have played."""
+    s = init(p)
+    s.t[0] = p.batch - 1
+    return s
 
 
-def ldp_audits():
+def ldp_linucb_measured():
     """One message of every user."""
-    policies = [
-        ldp_linucb(2, 8, **BUDGET, calibration=calibration, universe=universe)
-        for calibration in ("corrected", "paper")
-        for universe in privacy.UNIVERSES
-    ]
-    return audit.instances(*policies, rounds=3)
+    ball = audit.in_both(ldp_linucb, 2, 8, **BUDGET)
+    sphere = audit.in_both(ldp_linucb, 2, 8, **BUDGET, universe="offset_sphere")
+    return audit.instances(*ball, *sphere, rounds=3)
 
 
-def jdp_audits():
+def jdp_linucb_measured():
     """Every prefix sum."""
     return audit.instances(
         jdp_linucb(2, 10, **BUDGET),
@@ -114,16 +88,12 @@ def jdp_audits():
     )
 
 
-def sdp_audits():
+def sdp_linucb_measured():
     """The last user of a batch, and two small batches."""
-    large = (
-        sdp_linucb(2, 800, **BUDGET, batch=400),
-        sdp_linucb(2, 800, **BUDGET, batch=400, universe="offset_sphere"),
-        sdp_linucb(2, 800, **BUDGET, batch=400, calibration="paper"),
-    )
-    last = [
-        audit.instance(q, initial_state=after(q, 399), bound_is_tight=False)
-        for q in large
-    ]
+    make = partial(sdp_linucb, 2, 800, **BUDGET, batch=400)
+    last = []
+    for policy in (make(), make(universe="offset_sphere"), make(calibration="paper")):
+        past = last_of_batch(policy.params)
+        last.append(audit.instance(policy, initial_state=past, bound_is_tight=False))
     small = sdp_linucb(2, 4, **BUDGET, batch=2)
     return (*last, audit.instance(small, rounds=4, bound_is_tight=None))

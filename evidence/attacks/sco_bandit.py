@@ -37,7 +37,7 @@ def on_later_users(policy):
     )
 
 
-def attacks(policy):
+def sco_bandit_attacks(policy):
     """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of
     arm 0 after 1, 2, 4, ... rounds, all later contexts 0; and the arms of the others."""
     p = policy.params
@@ -47,23 +47,17 @@ def attacks(policy):
         """The sum of arm 0, of which its gradient is the mean of t + 1 terms."""
         return s.arms.gradient[0] * (s.arms.t[0] + 1.0)
 
-    sums = audit.on_first_nodes(
-        policy,
-        a=(x, p.learner.high),
-        b=(x, p.learner.low),
-        several=audit.runs_of(policy, released),
-        move=-x,
-        K=p.K,
-    )
+    records = (x, p.learner.high), (x, p.learner.low)
+    sums = audit.on_first_user(policy, *records, released, -x)
     return sums, on_later_users(policy)
 
 
-def attack_instances():
+def sco_bandit_attack_instances():
     """Both calibrations; every arm is free from the first round on."""
     return audit.in_both(sco_bandit, 1, 2, 4, epsilon=1.0, delta=0.1, t0=0, radius=0.02)
 
 
-def measured():
+def sco_bandit_measured():
     """Instances whose every released sum of every arm is measured.
 
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large

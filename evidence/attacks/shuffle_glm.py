@@ -3,7 +3,6 @@
 import numpy as np
 
 from companion.jit import jit
-from companion.kernels.linalg import copy
 from companion.kernels.mechanisms import clip_to_ball
 from companion.private_glm.shuffle_glm import add_user, analyse, init, shuffle_glm
 from evidence.attacks import audit
@@ -12,38 +11,29 @@ from evidence.attacks import audit
 
 
 @jit
-def first_matrices(p, s, x, rng, out):
-    """out (n, d(d+1)/2) <- the analyser's matrix of n first batches, whose last user has
+def first_matrix(p, s, x, y, rng, out):
+    """out (d(d+1)/2,) <- the analyser's matrix of a first batch, whose last user has
     context x (d,); the integers of all others are taken to be 0, a public shift; s is
     overwritten."""
-    cap = p.caps[0]
-    levels = p.levels[0]
-    bits = p.bits_matrix[0]
-    for i in range(out.shape[0]):
-        s.counts[:] = 0.0
-        s.size[0] = p.ends[0] - 1
-        clip_to_ball(x, 0.0, s.x)
-        add_user(p, s, 0, 1.0, 0.0, rng)
-        analyse(rng, s.counts, s.size[0], cap, levels, bits, s.triangle)
-        copy(s.triangle, out[i])
+    s.counts[:] = 0.0
+    s.size[0] = p.ends[0] - 1
+    clip_to_ball(x, y, s.x)
+    add_user(p, s, 0, 1.0, 0.0, rng)
+    analyse(rng, s.counts, s.size[0], p.caps[0], p.levels[0], p.bits_matrix[0], out)
 
 
-def own_attacks(policy):
+def shuffle_glm_attacks(policy):
     """`audit.Attack`: the matrix of the first batch (d >= 2), whose last user has the
     context e_1 or e_2."""
     p = policy.params
-    s = policy.init(p)
-    move = np.zeros(len(s.triangle))  # of rows (11), (21, 22), ...
+    a, b = np.eye(p.d)[:2]
+    move = np.zeros(p.d * (p.d + 1) // 2)  # of rows (11), (21, 22), ...
     move[0] = 1.0
     move[2] = -1.0
-
-    def fill(x, rng, out):
-        first_matrices(p, s, x, rng, out)
-
     attack = audit.Attack(
-        mechanism=audit.filled(move.shape, fill),
-        a=np.eye(p.d)[0],
-        b=np.eye(p.d)[1],
+        mechanism=audit.drawn(move.shape, first_matrix, p, policy.init(p)),
+        a=(a, 0.0),
+        b=(b, 0.0),
         statistic=audit.along(move),
         sees="batch",
         note="gradients",
@@ -52,14 +42,7 @@ def own_attacks(policy):
     return (attack,)
 
 
-def attack_instances():
-    """What the audits attack: nearly all of the budget is the matrix's."""
-    return audit.in_both(
-        shuffle_glm, 2, 3, 400, epsilon=1.0, delta=0.1, first=50, steps=1, share=0.98
-    )
-
-
-def audit_instances() -> tuple[audit.AuditInstance, ...]:
+def shuffle_glm_measured() -> tuple[audit.AuditInstance, ...]:
     """What the measurement in `evidence.measure` plays: a batch's last user.
 
     One user cannot move matrix and gradient as far as either can go, so either has nearly
@@ -81,7 +64,7 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
 
 KNOWN = {
     "epsilon": 1.0,
-    "delta": 0.01,
+    "delta": 0.1,
     "theta_bound": 200.0,
     "kappa": 4.0,
     "first": 50,

@@ -8,18 +8,18 @@ from companion.core import Policy
 from companion.jit import jit
 from companion.kernels.mechanisms import clip_to_ball
 from companion.lplr.ssp import Oracle, allocate_model, ssp_receive, suffstats
-from evidence.attacks.audit import Attack, AuditInstance, filled, instances
+from evidence.attacks.audit import Attack, AuditInstance, drawn, instances
 from evidence.attacks.lplr import laplace_loss
 
 
 @jit
-def draw_messages(oracle, model, x, r, rng, out):
-    """out (n, 1 + d, d) <- vector, and matrix below it, of n messages of one user, for
-    audits."""
-    for i in range(out.shape[0]):
-        ssp_receive(oracle, model, 0, 2, x, r, rng)
-        out[i, 0] = model.vec
-        out[i, 1:] = model.mat
+def message(oracle, model, x, r, rng, out):
+    """out (1 + d, d) <- vector, and matrix below it, of one user's message."""
+    inside = np.empty(oracle.d)
+    y, _ = clip_to_ball(x, r, inside)
+    ssp_receive(oracle, model, 0, 2, inside, y, rng)
+    out[0] = model.vec
+    out[1:] = model.mat
 
 
 def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
@@ -37,35 +37,28 @@ def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
     return vector + farther / (2 * oracle.matrix_scale)
 
 
-def own_attacks(policy: Policy) -> tuple[Attack, ...]:
+def suffstats_attacks(policy: Policy) -> tuple[Attack, ...]:
     """`Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1."""
     oracle = policy.params.oracle
     d = oracle.d
-    model = allocate_model(d)
-    clipped = np.empty(d)
-    first, second = np.eye(d)[:2]
-
-    def sent(record, rng, out):
-        y, _ = clip_to_ball(*record, clipped)
-        draw_messages(oracle, model, clipped, y, rng, out)
-
+    a, b = np.eye(d)[:2]
     attack = Attack(
-        mechanism=filled((1 + d, d), sent),
-        a=(first, 1.0),
-        b=(second, 1.0),
-        statistic=partial(message_loss, oracle, first, second),
+        mechanism=drawn((1 + d, d), message, oracle, allocate_model(d)),
+        a=(a, 1.0),
+        b=(b, 1.0),
+        statistic=partial(message_loss, oracle, a, b),
         sees="message",
         runs=False,
     )
     return (attack,)
 
 
-def attack_instances() -> tuple[Policy, ...]:
+def suffstats_attack_instances() -> tuple[Policy, ...]:
     """What the audits attack: a budget at which few messages are needed to see all of the
     loss."""
     return (suffstats(2, 64, 3, epsilon=3.0, n0=8),)
 
 
-def audit_instances() -> tuple[AuditInstance, ...]:
+def suffstats_measured() -> tuple[AuditInstance, ...]:
     """Messages of two users."""
     return instances(suffstats(2, 64, 3, n0=8), rounds=2)

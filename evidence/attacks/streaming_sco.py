@@ -23,28 +23,18 @@ from evidence.attacks import audit
 # composes exactly these.
 
 
+@jit
 def record_leaf(p, x, y):
     """g_1 (d,) of the first record x (d,), y, at theta_1 = 0."""
     inside = np.empty(p.d)
     zero = np.zeros(p.d)
-    y, _ = geometry.admit(x, float(y), p.q, p.low, p.high, inside)
+    y, _ = geometry.admit(x, y, p.q, p.low, p.high, inside)
     return leaf(p, 1, inside, y, zero, zero) * inside
 
 
 def longest_context(p):
     """A context (d,) of l_q norm 1 whose gradients are as long as any in l_2: q >= 2."""
     return np.full(p.d, p.d ** (-1.0 / p.q))
-
-
-@jit
-def node_outputs(rng, p, g, out):
-    """out (runs, m, d) <- the released sums of the nodes that hold a leaf g, other leaves
-    0."""
-    for i in range(out.shape[0]):
-        for k in range(out.shape[1]):
-            generalized_gaussian(rng, p.exponent, p.sigma, out[i, k])
-            for j in range(p.d):
-                out[i, k, j] += g[j]
 
 
 @jit
@@ -56,22 +46,24 @@ def vertices(p, sums, out):
             geometry.vertex(sums[i, k], p.p, p.radius, out[i, k])
 
 
-def on_nodes(optimiser, outputs=node_outputs, labels=None):
-    """Two `audit.Attack`s: the nodes that hold the first record, and the vertices that
-    they lead to, which the public parameters reveal.  outputs: the kernel that draws;
-    labels: the record's (None: the ends of their range)."""
+def streaming_fw_attacks(optimiser, noise=generalized_gaussian, labels=None):
+    """Two `audit.Attack`s: the nodes that hold the first record, other leaves 0, and the
+    vertices that they lead to, which the public parameters reveal.  noise: the kernel
+    that draws; labels: the record's (None: the ends of their range)."""
     p = optimiser.params
     levels = tree_levels(p.n)
 
-    def draw(record, rng, out):
-        outputs(rng, p, record_leaf(p, *record), out)
+    def nodes(record, rng, n):
+        out = np.empty((n * levels, p.d))
+        audit.repeated(noise, (rng, p.exponent, p.sigma), out)
+        return (record_leaf(p, *record) + out).reshape(n, levels, p.d)
 
-    nodes = audit.filled((levels, p.d), draw)
+    def shown(record, rng, n):
+        sums = nodes(record, rng, n)
+        out = np.empty(sums.shape)
+        vertices(p, sums, out)
+        return out
 
-    def seen(record, rng, out):
-        vertices(p, nodes(record, rng, len(out)), out)
-
-    shown = audit.filled((levels, p.d), seen)
     x = longest_context(p)
     high, low = labels or (p.high, p.low)
     releases = audit.Attack(
@@ -91,25 +83,22 @@ def on_nodes(optimiser, outputs=node_outputs, labels=None):
 
 
 @jit
-def choices(p, total, gradient, out, rng):
-    """out (runs, steps, d) <- vertices chosen from a sum that stays."""
-    for i in range(out.shape[0]):
-        for k in range(out.shape[1]):
-            choose(p, k + 1, total, gradient, out[i, k], rng)
+def choices(p, x, y, rng, out):
+    """out (steps, d) <- vertices chosen after the first record x (d,), y, if all others
+    are zero: its sum stays."""
+    total = record_leaf(p, x, y)
+    gradient = np.empty(p.d)
+    for k in range(out.shape[0]):
+        choose(p, k + 1, total, gradient, out[k], rng)
 
 
 def chosen(optimiser, steps):
-    """The mechanism that maps the first record (x (d,), y) to the first vertices, (n,
-    steps, d)."""
+    """The mechanism that maps the first record to the first vertices, (n, steps, d)."""
     p = optimiser.params
-
-    def draw(record, rng, out):
-        choices(p, record_leaf(p, *record), np.zeros(p.d), out, rng)
-
-    return audit.filled((steps, p.d), draw)
+    return audit.drawn((steps, p.d), choices, p)
 
 
-def choice_attack(optimiser):
+def vertex_fw_attacks(optimiser):
     """One `audit.Attack` on Algorithm 2: all vertices, which the public parameters show.
 
     Later records are zero, so the sum stays the first leaf.  A vertex weighs as much as
@@ -134,18 +123,18 @@ def choice_attack(optimiser):
 SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}
 
 
-def sum_attack_instances():
+def streaming_fw_attack_instances():
     """Algorithm 1 in both calibrations."""
     return audit.in_both(streaming_fw, 2, 16, **SMALL)
 
 
-def choice_attack_instances():
+def vertex_fw_attack_instances():
     """Algorithm 2 in both calibrations; the printed one is for `argmin`."""
     corrected = vertex_fw(1, 16, **SMALL)
     return corrected, vertex_fw(1, 16, calibration="paper", selector="argmin", **SMALL)
 
 
-def measured_sums():
+def streaming_fw_measured():
     """Instances whose every released sum is measured.
 
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large
@@ -161,7 +150,7 @@ def measured_sums():
     return *audit.instances(tree, root), *audit.instances(*loose, bound_is_tight=False)
 
 
-def measured_choices():
+def vertex_fw_measured():
     """Instances whose every chosen vertex is measured."""
     make = partial(vertex_fw, 2, 4, epsilon=1.0, delta=1e-2)
     exact = []

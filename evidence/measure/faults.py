@@ -50,27 +50,20 @@ class Target(NamedTuple):
     calibration: str
     algorithm: Any
     attack: Any  # gives the `audit.Attack`s on an instance, the strongest first
-
-    @property
-    def attacks(self):
-        """The attacks on this one."""
-        return self.attack(self.algorithm)
+    attacks: tuple  # those on this one
 
 
 def targets() -> tuple[Target, ...]:
     """A tuple of `Target`s: every private policy and optimiser, in every calibration."""
-    found = []
+    found = {}
     for name in (*policies.TABLE, *optimisers.TABLE):
         spec = known(name)
-        several = spec.attack_instances()
-        if not several:
-            first = {}
-            for case in spec.measured():
-                first.setdefault(said(case.policy), case.policy)
-            several = first.values()
+        several = spec.attack_instances() or [case.policy for case in spec.measured()]
         for algorithm in several:
-            found.append(Target(name, said(algorithm), algorithm, spec.attacks))
-    return tuple(found)
+            attacks = spec.attacks(algorithm)
+            one = Target(name, said(algorithm), algorithm, spec.attacks, attacks)
+            found.setdefault((algorithm.name, one.calibration), one)
+    return tuple(found.values())
 
 
 def said(algorithm) -> str:
@@ -218,24 +211,18 @@ def twice(attack):
 
 def reused(attack):
     """The attack on two outputs from the same random numbers, about unknown data and
-    about known data, a; if nothing but this noise hides the former their difference
-    tells."""
-
-    def output(data, seed):
-        return attack.mechanism(data, np.random.default_rng(seed), 1)[0]
+    about known data, a: if nothing but this noise hides the former, the largest distance
+    between their numbers tells."""
 
     def mechanism(data, rng, n):
-        seeds = rng.integers(1 << 62, size=n)
-        return np.array([(output(data, seed), output(attack.a, seed)) for seed in seeds])
+        farthest = []
+        for seed in rng.integers(1 << 62, size=n):
+            unknown = attack.mechanism(data, np.random.default_rng(seed), 1)
+            known = attack.mechanism(attack.a, np.random.default_rng(seed), 1)
+            farthest.append(np.abs(unknown - known).max())
+        return farthest
 
-    return attack._replace(mechanism=mechanism, statistic=farthest)
-
-
-def farthest(pairs: np.ndarray) -> np.ndarray:
-    """The largest distance between two numbers of a pair, (n,), for n pairs (n, 2,
-    ...)."""
-    apart = np.abs(pairs[:, 0] - pairs[:, 1])
-    return apart.reshape(len(pairs), -1).max(axis=1)
+    return attack._replace(mechanism=mechanism, statistic=None)
 
 
 def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]:

@@ -9,13 +9,13 @@ from streams import learn
 from companion.baselines.jdp_linucb import jdp_linucb
 from companion.baselines.local_md import local_md
 from companion.core import Release
-from evidence.attacks.audit import on_first_nodes, readers, runs_of
-from evidence.attacks.baselines import md_attack
+from evidence.attacks.audit import on_first_user, readers
+from evidence.attacks.baselines import local_md_attacks
 
 
 def test_the_attack_on_the_first_label_changes_it_alone_and_shows_the_last_estimate():
     o = local_md(2, 12, epsilon=1.0, delta=0.1)
-    (attack,) = md_attack(o)
+    (attack,) = local_md_attacks(o)
     X, Y = attack.a
     Z, W = attack.b
     assert np.array_equal(X, Z)
@@ -35,8 +35,7 @@ def test_nodes_of_the_first_record_hold_it_alone(rng):
     a = (np.array([1.0, 0.0]), 1.0)
     b = (np.zeros(2), 0.0)
     move = np.array([1.0, 0.0, 0.0, 1.0, 0.0])  # the matrix by its triangle, then r x
-    released = runs_of(policy, lambda s: s.release)
-    attack = on_first_nodes(policy, a, b, released, move, note="rest")
+    attack = on_first_user(policy, a, b, lambda s: s.release, move, note="rest")
     seen = attack.mechanism(attack.a, rng, 2)
     none = attack.mechanism(attack.b, rng, 2)
     assert seen.shape == (2, 3, 5)

@@ -18,7 +18,7 @@ from companion.accounting.privacy import (
 from companion.core import Policy, Release
 from evidence.attacks import ssp
 from evidence.attacks.audit import instance, readers
-from evidence.attacks.private_linucb import jdp_audits
+from evidence.attacks.private_linucb import jdp_linucb_measured
 from evidence.measure import compose as laws
 from evidence.measure.compose import ALARM, Measured, law_chance, verdict
 from evidence.measure.record import Call, Part
@@ -128,7 +128,7 @@ def test_a_verdict_needs_bounds_the_law_and_the_interval():
 
 def test_a_promise_may_exceed_what_is_found_by_what_its_case_says():
     """Attained: by 1 %; a bound: by 6 %; a coarse one: by any amount."""
-    (case,) = ssp.audit_instances()
+    (case,) = ssp.suffstats_measured()
     reaches = [
         laws.Law(case._replace(bound_is_tight=tight), "laplace").reach
         for tight in (True, False, None)
@@ -161,7 +161,7 @@ def test_many_small_losses_are_all_composed(n, within):
 
 
 def test_what_no_noise_hides_has_no_bound():
-    case = jdp_audits()[1]
+    case = jdp_linucb_measured()[1]
     bare = case.policy._replace(params=case.policy.params._replace(sigma=0.0))
     assert laws.measure(case._replace(policy=bare)).low == np.inf
 
@@ -177,7 +177,7 @@ def declared(case, law):
 
 
 def test_relations_models_and_laws_that_are_not_known_are_refused_by_name():
-    (case,) = ssp.audit_instances()
+    (case,) = ssp.suffstats_measured()
     with pytest.raises(laws.NotMeasured, match=r"laws must be one of.*got \['cauchy'\]"):
         laws.measure(declared(case, "cauchy"))
     for name, value in (("model", "oracle"), ("neighbours", "edit one bit")):
@@ -215,7 +215,7 @@ def test_numbers_that_no_law_explains_are_counted():
 def test_noise_of_another_law_than_the_declared_one_is_a_leak():
     """Normal noise that is declared to be Laplace is refused, whatever its size."""
     with pytest.raises(laws.Leak, match="has not the law 'laplace', as its Release"):
-        laws.measure(declared(jdp_audits()[0], "laplace"))
+        laws.measure(declared(jdp_linucb_measured()[0], "laplace"))
 
 
 def test_a_declared_sum_that_is_clamped_is_no_leak_but_not_measured():
@@ -225,7 +225,7 @@ def test_a_declared_sum_that_is_clamped_is_no_leak_but_not_measured():
 
 def test_losses_of_the_parts_of_a_message_add_up():
     """Vector and matrix have half of the budget each; no pair of records attains both."""
-    found = laws.measure(ssp.audit_instances()[0])
+    found = laws.measure(ssp.suffstats_measured()[0])
     # of the best pair 0.88, less 9 per cent of errors; half of it, or both worst: 0.91
     assert 0.7 < found.low < 0.85 < 1.0 <= found.high
 
@@ -311,7 +311,7 @@ def test_the_scale_of_picks_is_found_and_one_draw_for_all_is_seen(kernel, fits):
     args = (np.zeros(4), 0.3, np.random.default_rng(), np.zeros(4), np.zeros(2, int))
     clean = [Part(release.law, np.zeros(4)) for release in releases]
     call = Call(kernel=kernel, read=read, live=(), args=args, clean=clean, noise=[])
-    choice = laws.Choice(ssp.audit_instances()[0], "peeling")
+    choice = laws.Choice(ssp.suffstats_measured()[0], "peeling")
     if not fits:
         with pytest.raises(laws.Unfit):
             choice.of_call(call)

@@ -160,11 +160,11 @@ def test_what_the_program_drew():
     made = ex.program_tree(d, 1, 1.0, 0.1, p=1.5, radius=2.0).params
     assert made.exponent == pytest.approx(0.61, abs=0.005)
     rng = np.random.default_rng(1)
-    seen = np.empty((runs, 1, d))
+    seen = np.empty((runs, d))
     for exponent in (made.exponent, 3.0):
-        p = made._replace(exponent=exponent, sigma=sigma)
-        ex.program_outputs(rng, p, np.zeros(d), seen)
-        squares = (np.abs(seen[:, 0]) ** exponent).sum(axis=1) ** (2 / exponent)
+        for draw in seen:
+            ex.program_noise(rng, exponent, sigma, draw)
+        squares = (np.abs(seen) ** exponent).sum(axis=1) ** (2 / exponent)
         assert abs(squares.mean() - d * sigma) < 5 * squares.std() / np.sqrt(runs)
     score = np.array([1.0, -2.0, 0.5])
     chosen = np.empty((2000, 3))
