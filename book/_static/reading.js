@@ -48,18 +48,17 @@ document.addEventListener("DOMContentLoaded", () => {
     columns.forEach(([head], i) => (head.style.width = `${Math.round((100 * rooms[i]) / all)}%`));
   }
 
-  /* Bars with one name in a section say which verdicts are meant. */
-  const said = (id) => id.replace(/(\d)-(?=\d)/g, "$1.").replaceAll("-", " ").replace(/^\w/, (c) => c.toUpperCase());
+  /* Bars with one name in a section say which verdicts are meant: their places in the paper. */
+  const said = (id) => id.replace(/(\d)-(?=\d)/g, "$1.").replaceAll("-", " ");
+  const place = (id) => document.getElementById(`claim-${id}`)?.closest("tr")?.querySelector('[data-label="Place"]')?.textContent;
   const verdicts = [...article.querySelectorAll("details.above-input > summary > .collapsed")]
     .filter((bar) => /this verdict$|verdicts of this page$/.test(bar.textContent));
   for (const bar of verdicts) {
     const section = bar.closest("section");
     if (verdicts.filter((other) => other.closest("section") === section).length < 2) continue;
     const code = bar.closest("details").querySelector("pre").textContent;
-    const ids = [...code.matchAll(/\.(?:open|finding)\(\s*"([\w-]+)"/g)].map(([, id]) => said(id));
-    const names = [...new Set(ids)];
-    if (!names.length) bar.textContent = "Code of these verdicts";
-    else bar.textContent = `Code of the verdict${names.length > 1 ? "s" : ""}: ${names.join(", ")}`;
+    const ids = [...code.matchAll(/\.(?:open|finding)\(\s*"([\w-]+)"/g)].map(([, id]) => place(id) || said(id));
+    bar.textContent = ids.length ? `Code: verdicts on ${[...new Set(ids)].join("; ")}` : "Code of these verdicts";
   }
 
   /* An option is one word: "-y", "--out". A long path breaks after "/" and "_" before it breaks elsewhere. */
