@@ -117,15 +117,19 @@ def ticks(axis, values) -> None:
     axis.set_ticks([], minor=True)
 
 
-def _round_ticks(axis) -> None:
-    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten on a long one."""
+def _round_ticks(axis):
+    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten on a long one;
+    thousands with a comma on every axis."""
     low, high = axis.get_view_interval()
-    locator = LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=6)
-    if high < 2 * low:
-        locator = MaxNLocator(4)
-    axis.set_major_locator(locator)
+    if isinstance(axis.get_major_locator(), LogLocator):
+        locator = LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=6)
+        if high < 2 * low:
+            locator = MaxNLocator(4)
+        axis.set_major_locator(locator)
+        axis.set_ticks([], minor=True)
+    elif high < 1000:
+        return
     axis.set_major_formatter(lambda value, _: markup.powers(f"{value:,g}"))
-    axis.set_ticks([], minor=True)
 
 
 def label_ends(ax) -> None:
@@ -200,8 +204,7 @@ def figure_html(fig, alt: str, caption: str, data, name: str) -> str:
         if isinstance(ax.xaxis.get_major_locator(), AutoLocator):
             ax.locator_params("x", nbins=5)
         for axis in (ax.xaxis, ax.yaxis):
-            if isinstance(axis.get_major_locator(), LogLocator):
-                _round_ticks(axis)
+            _round_ticks(axis)
         legend = ax.get_legend()
         if legend:
             for text in legend.get_texts():
@@ -223,8 +226,7 @@ def _picture(fig):
     it loads."""
     out = io.BytesIO()
     fig.savefig(out, format="svg", metadata={"Date": None})
-    width, height = 96 * fig.get_size_inches()
-    return base64.b64encode(out.getvalue()).decode(), width, height
+    return base64.b64encode(out.getvalue()).decode(), *(96 * fig.get_size_inches())
 
 
 def _in_rows(fig) -> None:
