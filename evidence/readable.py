@@ -17,12 +17,13 @@ MACROS = (
     r"\newcommand{\norm}[1]{\left\lVert #1\right\rVert}$"
 )
 WHOSE = (
-    "*The numbers in the text, and the verdicts of this page, are those of the run that "
-    "wrote this notebook. A verdict is given with the paper's parameters alone; with "
-    'others it reads "not tested at this scale", whatever the numbers are. Words for '
-    "verdicts of other pages are those of the site, and so are the links, which are left "
-    "out here. A box, such as a theorem, ends with ◻. Run again by `papermill --engine "
-    "readable`, the text gets the new numbers; without it, it keeps these.*"
+    "*The numbers in the text, and the verdicts of this page's tables, are those of the "
+    "run that wrote this notebook. A verdict is given with the page's own parameters "
+    'alone; with others it reads "not tested at this scale", whatever the numbers are. '
+    'A verdict in the text that ends in "(on the site)" is that of the site, with the '
+    "page's own parameters. Links to other pages are left out here. A box, such as a "
+    "theorem, ends with ◻. Run again by `papermill --engine readable`, the text gets the "
+    "new numbers; run without this engine, it keeps the old ones.*"
 )
 FENCE = re.compile(
     r"^(```\w+\n[\s\S]*?^```$)"
@@ -31,10 +32,12 @@ FENCE = re.compile(
 )
 BOX_LABEL = re.compile(r"^:label: (.*)$", re.MULTILINE)
 LABEL = re.compile(r"^\(([\w-]+)\)=\n", re.MULTILINE)
-EQUATION = re.compile(r"^\$\$ *\(([\w-]+)\)$", re.MULTILINE)
+EQUATION = re.compile(r"\$\$ *\(([\w-]+)\)$", re.MULTILINE)
 ROLE = re.compile(r"\{([\w:]+)\}`([^`]+)`")
 # links to other places of the book, which a notebook alone does not have
 INSIDE = re.compile(r"\[([^\]]+)\]\((?!https?:)[\w./#%-]+\)")
+# verdicts that the author has typed: those of the site's own run
+VERDICT = re.compile(r'<a href="#(?:evidence|claim)[^>]*>(\w[^<]*)</a>')
 ANCHOR = re.compile(r'<a href="(?!https?:)[^"]*">(.*?)</a>')
 
 
@@ -43,16 +46,15 @@ def make_readable(notebook) -> None:
     prose = [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     labels = {}
     equations = count(1)
-    texts = []
     for cell in prose:
         # as the author wrote it: a notebook that is run again gets its new numbers
         source = cell["metadata"].setdefault("as_written", "".join(cell["source"]))
         text = boxes(LABEL.sub("", source), labels)
         labels |= {name: f"({next(equations)})" for name in EQUATION.findall(text)}
-        texts.append(text)
+        cell["source"] = text
     values = said(notebook)
-    for cell, text in zip(prose, texts, strict=True):
-        cell["source"] = readable(text, values, labels)
+    for cell in prose:
+        cell["source"] = readable(cell["source"], values, labels)
     for cell in notebook["cells"]:
         tags = cell["metadata"].get("tags", [])
         if "remove-output" in tags:
@@ -80,17 +82,17 @@ def readable(text: str, values, labels) -> str:
     values: {name: text} of numbers; labels: {label: title or number}.  A mark whose
     number or kind is unknown stays as it is.
     """
+    text = VERDICT.sub(r"\1 (on the site)", text)
     text = EQUATION.sub(lambda m: rf"\tag{{{labels[m[1]][1:-1]}}}" + "\n$$", text)
 
     def words(match):
         kind, content = match.groups()
-        shown, _, target = content.partition(" <")
         if kind == "glue:text":
             return values.get(content, match[0])
         if kind in ("cite:t", "cite:p"):
             return citation(content, in_text=kind == "cite:t")
         if kind in ("ref", "prf:ref", "eq", "term"):
-            return labels.get(content, shown) if not target else shown
+            return labels.get(content, content.split(" <")[0])
         return match[0]
 
     return ANCHOR.sub(r"\1", INSIDE.sub(r"\1", ROLE.sub(words, text)))
@@ -127,8 +129,7 @@ def boxes(text: str, labels: dict) -> str:
 def citation(keys: str, in_text: bool) -> str:
     """Names and years from the keys of a bibliography, such as "zheng2020"."""
     names = []
-    for key in keys.split(","):
-        name, year = re.fullmatch(r"([a-zA-Z]+)\D*(\d*)", key.strip()).groups()
+    for name, year in re.findall(r"([a-zA-Z]+)[^\d,]*(\d*)", keys):
         if year:
             year = f" ({year})" if in_text else f" {year}"
         names.append(f"{name.capitalize()}{year}")

@@ -52,13 +52,13 @@ def flat(value):
 def run(model, mean, spread=0.0, n=20, title=None):
     """A `Run` with final regrets around a mean."""
     finals = mean + spread * np.sin(np.arange(n) * (1 + mean))
-    call = Call("linucb", {"d": 2})
     g = NO_PRIVACY
-    default = finals
     if model != "none":
         g = Guarantee(model, 1.0, 0.0, "x", "user")
-        default = 1.1 * finals
-    return contest.Run(title or model, g, call, call, finals, default)
+    own = contest.Run(title or model, g, Call("linucb", {"d": 2}), finals)
+    if model != "none":
+        own = own._replace(default=own._replace(tuned=1.1 * finals))
+    return own
 
 
 def setting(world="w", T=100, epsilon=1.0, **runs):

@@ -25,8 +25,8 @@ GOOD = {
 }
 BAD = {
     "T = 20_000  # rounds": "purpose; KIND",
-    "T = 20_000  # rounds; integer in 1..5": "is no KIND",
-    "T = 20_000  # rounds; integer in [5, 1]": "is empty",
+    "T = 20_000  # rounds; integer in 1..5": "where KIND is integer",
+    "T = 3  # in an empty range; integer in [5, 1]": "T = 3 is not",
     "T = 50  # rounds; integer in [100, 200]": "T = 50 is not: integer in",
     "T = 1.5  # rounds; integer in [0, 200]": "T = 1.5 is not",
     "epsilon = 1e999  # not included; float in (0, inf)": "epsilon = inf is not",
@@ -109,13 +109,6 @@ def test_a_square_bracket_includes_its_end_and_a_round_one_does_not(span, low, h
         else:
             with pytest.raises(ValueError, match="x = "):
                 check(parameter, value)
-
-
-@pytest.mark.parametrize("span", ["[1, 1)", "(1, 1]", "(1, 1)", "[2, 1]"])
-def test_a_range_that_holds_nothing_is_refused(span):
-    with pytest.raises(ValueError, match="is empty"):
-        parse_line(f"x = 1  # one; integer in {span}")
-    assert parse_line("x = 1  # one; integer in [1, 1]").default == 1
 
 
 VALUES = {"T": 100, "K": 4, "eps": [0.5, 1.0], "mode": "a", "full": False}

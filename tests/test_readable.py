@@ -25,7 +25,8 @@ PROSE = """(a-label)=
 The number is
 {glue:text}`small_n`, see {eq}`eq-a`, {prf:ref}`thm-a`, [here](a-label) \
 and [there](https://example.org) {cite:p}`zheng2020`.
-{cite:t}`zheng2020,anonymous_x` say so.
+{cite:t}`zheng2020,anonymous_x` say so: it <a href="#evidence-a">holds</a>, and so does
+<a href="#claim-b">{glue:text}`small_n`</a>.
 
 :::{prf:theorem} theorem 1 of the paper
 :label: thm-a
@@ -81,6 +82,7 @@ def test_a_run_leaves_numbers_titles_and_names_in_its_prose(tmp_path):
         "[there](https://example.org) (Zheng 2020).\nZheng (2020), Anonymous say" in text
     )
     assert "**Theorem 1 of the paper.**\n\n\nFor $x" in text
+    assert "it holds (on the site), and so does\n7 users." in text
     assert "x = 1\n\\tag{1}\n$$\n\n◻\n\n```python" in text
     assert '```python\n{"a": 1}\n```' in text
     assert "\\newcommand{\\R}" in text

@@ -65,16 +65,10 @@ class Run(NamedTuple):
 
     title: str  # name of the policy
     guarantee: Any
-    call: Any  # `recipes.Call` after tuning
-    default_call: Any  # and before
+    call: Any  # `recipes.Call`
     tuned: np.ndarray  # (n_reps,) final regret
-    default: np.ndarray  # (n_reps,) the same with default arguments
     edge: bool = False  # the multiple of its number is the least or largest of several
-
-    @property
-    def model(self) -> str:
-        """Trust model, one of MODELS."""
-        return self.guarantee.model
+    default: Any = None  # the `Run` with default arguments, if this one was tuned
 
 
 class Setting(NamedTuple):
@@ -100,14 +94,16 @@ class Setting(NamedTuple):
     @property
     def untuned(self):
         """The same setting with default constants in place of tuned ones."""
-        runs = {}
-        for name, run in self.runs.items():
-            runs[name] = run._replace(call=run.default_call, tuned=run.default)
-        return self._replace(runs=runs)
+        return self._replace(runs={n: r.default or r for n, r in self.runs.items()})
 
-    def of(self, model: str):
-        """Names of the players of a trust model, random play apart."""
-        return [n for n, r in self.runs.items() if r.model == model and n != "random"]
+    def of(self, *models):
+        """Names of the players of these trust models (of MODELS), random play apart."""
+        return [
+            n
+            for m in models
+            for n, r in self.runs.items()
+            if r.guarantee.model == m and n != "random"
+        ]
 
     def leader(self, names, looks: int = 1) -> tuple[str, list[str]]:
         """(leader, those it is not shown to beat) among names, see `leader`."""
@@ -162,7 +158,7 @@ def play(
             if model != "none":
                 label = f"{name} | {e:g}"
             if label not in runs:
-                runs[label] = tuned(name, world, T, e, n_reps, tune_reps, seed, label)
+                runs[label] = tuned(call, world, T, e, n_reps, tune_reps, seed, label)
             own[name] = runs[label]
         settings[e] = Setting(
             world=title,
@@ -190,11 +186,11 @@ def played(call, label: str, env, T: int, n_reps: int, seed: int, key: int = 2) 
     policy = call.policy()
     seeds = repetitions(seed, n_reps, key)
     final = simulate(env, [policy.renamed(label)], T, seeds, grid=[T]).final[:, 0]
-    return Run(policy.name, policy.guarantee, call, call, final, final)
+    return Run(policy.name, policy.guarantee, call, final)
 
 
 def tuned(
-    name: str,
+    default,
     world,
     T: int,
     epsilon: float,
@@ -204,12 +200,16 @@ def tuned(
     label: str,
 ) -> Run:
     """A policy of the recipes, tuned by the rule of this module, then played; with no
-    `tune_reps` by its default constants."""
+    `tune_reps` by its default constants.
+
+    default: the `recipes.Call` with these.
+    """
+    name = default.factory
     env = recipes.stream(world, name)
-    default = recipes.call(name, world, T, epsilon)
     run = played(default, label, env, T, n_reps, seed)
     if tune_reps == 0 or not recipes.RECIPES[name].tuned:
         return run
+    chosen = run
     short = tuning_rounds(T)
     tried = []
     for multiple in recipes.MULTIPLES:
@@ -218,9 +218,8 @@ def tuned(
     multiple = recipes.MULTIPLES[best.index]
     if multiple != 1.0:
         call = recipes.call(name, world, T, epsilon, multiple)
-        other = played(call, f"{label}, tuned", env, T, n_reps, seed)
-        run = run._replace(call=call, tuned=other.tuned)
-    return run._replace(edge=best.edge)
+        chosen = played(call, f"{label}, tuned", env, T, n_reps, seed)
+    return chosen._replace(edge=best.edge, default=run)
 
 
 def record(settings, own, model: str):

@@ -21,7 +21,7 @@ from companion.stats import Interval
 from companion.validate import need_choice, need_float, need_int
 from evidence.arena import contest, recipes
 from evidence.arena.contest import MODELS
-from evidence.arena.environments import world_of
+from evidence.arena.environments import KINDS
 from evidence.claims import markup
 from evidence.claims.tables import Shown, numbers
 
@@ -53,6 +53,7 @@ class Answer(NamedTuple):
     world: Any  # `environments.World`
     rivals: int  # other candidates
     loss: float  # mean regret of a round, in the same repetitions
+    price: str = ""  # a sentence on the best policy without privacy, if one has played
 
     @property
     def learns(self) -> bool:
@@ -73,14 +74,14 @@ class Answer(NamedTuple):
             )
         others = "All others are shown to be worse."
         if self.close or not self.rivals:
-            close = ", ".join(self.close) or "no other plays here"
+            close = ", ".join(self.close) or "no other policy plays here"
             others = f"Not shown to be worse: {close}."
         whom = TRUSTED[self.model]
         if self.model == "shuffle":
             whom = f"{whom}, or a server that does its work"
         return (
             f"Use {self.factory}: {share} in the simulated world; in yours it may be "
-            f"several times as large. Users need to trust {whom}. {others}"
+            f"several times as large.{self.price} Users need to trust {whom}. {others}"
         )
 
     @property
@@ -107,8 +108,8 @@ def snippet(call, world) -> str:
     if call.factory == "random":
         report = "live.report().arms"
         said = '"Random play reads no data: any epsilon holds."'
-    size, whose = _numbers_of(world)
-    X, note, form, kind = _map_of(policy, world)
+    size, X, note, form, kind = _contexts_of(policy, world)
+    whose = "that all arms share" if world.common else "of every arm"
     base = ", one of them always 1 (base rate)" if world.link == "logistic" else ""
     rounds = call.arguments.get("T", "T")
     told = [name for name in call.arguments if name in MEANS]
@@ -133,33 +134,33 @@ print({report})
 """.lstrip()
 
 
-def _numbers_of(world):
-    """(shape of a reader's numbers, whose they are) in a world."""
-    if world.common:
-        return world.p, "that all arms share"
-    own = world.d - 1 if world.universe == "offset_sphere" else world.d
-    return f"({world.K}, {own})", "of every arm"
-
-
-def _map_of(policy, world):
-    """(expression for X, comment, form, universe): how numbers z become contexts."""
+def _contexts_of(policy, world):
+    """How a reader's numbers z become contexts: (shape of z, expression for X, comment,
+    form, universe)."""
     K = world.K
     records = policy.universe or Universe(np.inf)
-    offset = world.universe == "offset_sphere"
-    d = world.d - 1 if offset else world.p or world.d
-    radius = 0.5**0.5 if offset else records.radius
-    z = _scaled(radius * d ** (-1.0 / records.norm))
+    radius = records.radius
+    width = world.p or world.d
+    size = width if world.common else f"({K}, {width})"
+    form = "rows"
+    kind = "cube" if records.norm == np.inf else "ball"
+    X = "{}"
+    if world.universe == "offset_sphere":
+        radius = 0.5**0.5
+        width -= 1
+        size = f"({K}, {width})"
+        kind = "offset_sphere"
+        X = f"np.column_stack([{{}}, np.full({K}, 0.5**0.5)])"
+    elif world.common and one_context(policy):
+        form = "shared"
+        X = f"np.tile({{}}, ({K}, 1))"
+    elif world.common:
+        form = "blocks"
+        X = f"np.kron(np.eye({K}), {{}})"
+    z = _scaled(radius * width ** (-1.0 / records.norm))
     short = _scaled(radius)
     note = "" if z == short else f"  # {short} if z never has a norm above 1"
-    if offset:
-        X = f"np.column_stack([{z}, np.full({K}, 0.5**0.5)])"
-        return X, note, "rows", "offset_sphere"
-    kind = "cube" if records.norm == np.inf else "ball"
-    if not world.common:
-        return z, note, "rows", kind
-    if one_context(policy):
-        return f"np.tile({z}, ({K}, 1))", note, "shared", kind
-    return f"np.kron(np.eye({K}), {z})", note, "blocks", kind
+    return size, X.format(z), note, form, kind
 
 
 def _scaled(most: float) -> str:
@@ -170,8 +171,7 @@ def _scaled(most: float) -> str:
 def allowed(setting, trust: str):
     """Names of the players whose guarantee is enough: local implies shuffle implies
     joint."""
-    enough = MODELS[: MODELS.index(trust) + 1]
-    return [n for m in enough for n in setting.of(m)]
+    return setting.of(*MODELS[: MODELS.index(trust) + 1])
 
 
 def answer(setting, trust: str) -> Answer | None:
@@ -181,17 +181,25 @@ def answer(setting, trust: str) -> Answer | None:
         return None
     setting = setting.untuned
     first, close = setting.leader(names)
-    share = setting.judged(first)
     run = setting.runs[first]
+    price = ""
+    if free := setting.of("none"):
+        best, _ = setting.leader(free)
+        times = contest.judged(run.tuned, setting.runs[best].tuned)
+        price = (
+            f" That is {times.value:.3g} times ({times.low:.3g} to {times.high:.3g}) the "
+            f"regret of {best}, the best policy without privacy."
+        )
     return Answer(
         factory=first,
-        model=run.model,
+        model=run.guarantee.model,
         close=tuple(close),
-        share=share,
+        share=setting.judged(first),
         call=run.call,
         world=setting.place,
         rivals=len(names) - 1,
         loss=contest.judging(run.tuned).mean() / setting.T,
+        price=price,
     )
 
 
@@ -221,12 +229,14 @@ def choose(
     True
     """
     enough = MODELS[: 1 + MODELS.index(need_choice("trust", trust, tuple(TRUSTED)))]
-    place = world_of(world, d, K)
+    make = KINDS[need_choice("world", world, tuple(KINDS))]
+    place = make(need_int("d", d, 2), need_int("K", K, 2))
     T = need_int("T", T, 100)
     epsilon = need_float("epsilon", epsilon, 0.01, 100.0)
     n_reps = need_int("n_reps", n_reps, 4)
     print("Policies play; the first call compiles.", file=sys.stderr, flush=True)
-    setting = contest.play(world, place, T, [epsilon], n_reps, 0, seed, enough)[epsilon]
+    models = (*enough, "none")
+    setting = contest.play(world, place, T, [epsilon], n_reps, 0, seed, models)[epsilon]
     one = answer(setting, trust)
     if one is None:
         reasons = "; ".join(f"{name} {why}" for name, why in setting.refusals.items())
@@ -266,9 +276,9 @@ def _choice(setting, trust) -> str:
     untuned = setting.untuned
     rows = []
     for name in [*allowed(setting, trust), *setting.of("none"), "random"]:
-        rows.append((name, untuned.runs[name].model, untuned.judged(name)))
+        rows.append((name, untuned.runs[name].guarantee.model, untuned.judged(name)))
     rows.sort(key=lambda row: row[2].value)
     head = "Policy | Trust model | Regret / random play"
-    table = numbers(rows, head, formats={"Regret / random play": ".0%"})
+    table = numbers(rows, head, formats={"Regret / random play": ".2%"})
     said = one._repr_html_() if one else f"<p>{NOBODY}</p>"
     return f"{said}{table._repr_html_()}"

@@ -18,7 +18,6 @@ from companion.private_glm.environments import world as glm_world
 from companion.stats import band
 from companion.streaming_sco.environments import one_context
 from companion.tabular import in_blocks
-from companion.validate import need_array, need_choice, need_indices, need_int
 
 SPARSE = (0.2, -0.2, 0.2, -0.2, 0.2)  # the coordinates that matter
 
@@ -111,13 +110,6 @@ def common(d: int, K: int) -> World:
 KINDS = {"dense": dense, "sparse": sparse, "clicks": clicks, "one context": common}
 
 
-def world_of(kind: str, d: int, K: int) -> World:
-    """A `World` of this kind for contexts in R^d and K >= 2 arms.  ValueError on anything
-    else."""
-    make = KINDS[need_choice("world", kind, tuple(KINDS))]
-    return make(need_int("d", d, 2), need_int("K", K, 2))
-
-
 class Classification(NamedTuple):
     """Real people, each met once, in a new order in every repetition."""
 
@@ -153,14 +145,9 @@ class Fitted(NamedTuple):
             z = np.einsum("nij,nj->ni", self.factors[labels], normals)
             z = np.clip(self.means[labels] + z, -1.0, 1.0)
             R = np.eye(K)[labels]
-            yield contexts(z, K), R, R
-
-
-def contexts(z: np.ndarray, K: int) -> np.ndarray:
-    """Columns z (n, m) in [-1, 1] as contexts (n, K, K (m + 1)): the map of
-    `tabular.contexts_of` with form "blocks"."""
-    n, m = z.shape
-    return in_blocks(np.column_stack([z, np.ones(n)]) / np.sqrt(m + 1.0), K)
+            # the map of `tabular.contexts_of` with form "blocks"
+            x = np.column_stack([z, np.ones(n)]) / np.sqrt(m + 1.0)
+            yield in_blocks(x, K), R, R
 
 
 def fitted_to(z: np.ndarray, labels) -> Fitted:
@@ -170,17 +157,14 @@ def fitted_to(z: np.ndarray, labels) -> Fitted:
     to each variance); every label needs two people at least.  This is not private: a
     world for planning, at the owner's desk.
     """
-    z = need_array("z", z, ("n", "m"))
-    labels = need_indices("labels", labels, z.shape[:1], len(z))
-    K = int(labels.max()) + 1
-    counts = np.bincount(labels, minlength=K)
+    counts = np.bincount(labels)
     if counts.min() < 2:
         raise ValueError(
             f"labels must have two people each at least; got counts {counts}"
         )
     m = z.shape[1]
     people = pd.DataFrame(z).groupby(labels)
-    covariances = people.cov().to_numpy().reshape(K, m, m) + 1e-6 * np.eye(m)
+    covariances = people.cov().to_numpy().reshape(-1, m, m) + 1e-6 * np.eye(m)
     return Fitted(
         shares=counts / len(z),
         means=people.mean().to_numpy(),

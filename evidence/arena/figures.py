@@ -6,9 +6,11 @@ Each gives (figure, frame of the data) from `contest.Setting`s.
 import numpy as np
 import pandas as pd
 
+from companion.stats import Interval
+from evidence.arena.contest import MODELS
 from evidence.claims import plots, regret
 
-PRIVATE = ("local", "shuffle", "joint")
+PRIVATE = MODELS[:3]
 
 
 def budget(settings):
@@ -18,12 +20,11 @@ def budget(settings):
     epsilons = [s.epsilon for s in settings]
     fig, axes = plots.panels(2, sharey=True)
     drawn = {}
-    for ax, models in zip(axes, (("local",), ("shuffle", "joint")), strict=True):
+    for ax, models in zip(axes, (PRIVATE[:1], PRIVATE[1:]), strict=True):
         shares = {}
-        for model in models:
-            for name in first.of(model):
-                samples = [s.runs[name].tuned / s.random.mean() for s in settings]
-                shares[first.runs[name].title] = np.array(samples).T
+        for name in first.of(*models):
+            samples = [s.runs[name].tuned / s.random.mean() for s in settings]
+            shares[first.runs[name].title] = np.array(samples).T
         free = first.runs["linucb"].tuned.mean() / first.random.mean()
         ax.plot(epsilons, [free] * len(epsilons), label="LinUCB", **plots.look("LinUCB"))
         ax.axhline(1.0, color="0.6", linewidth=0.8)
@@ -51,7 +52,7 @@ def trust(settings):
             if cheaper == "none":
                 policy = s.winners[model][0]
                 rows.append((place, s.world, s.T, model, policy, *price))
-    columns = ["place", "world", "T", "model", "policy", "value", "low", "high"]
+    columns = ["place", "world", "T", "model", "policy", *Interval._fields]
     data = pd.DataFrame(rows, columns=columns)
     fig, (ax,) = plots.panels(1, height=0.4 * len(settings) + 0.9)
     for i, model in enumerate(PRIVATE):
@@ -62,12 +63,12 @@ def trust(settings):
             xerr=[own.value - own.low, own.high - own.value],
             fmt=plots.MARKERS[i],
             capsize=2,
-            color=plots.COLOURS[plots.MODELS[model]],
+            color=plots.COLOURS[i + 1],  # of the LinUCB that keeps each
             label=model,
         )
     ax.axvline(1.0, color="0.6", linewidth=0.8)
-    ax.set(xscale="log", xlabel="regret / best without privacy")
-    ax.set_ylim(len(settings) - 0.5, -0.5)
+    ylim = (len(settings) - 0.5, -0.5)
+    ax.set(xscale="log", xlabel="regret / best without privacy", ylim=ylim)
     titles = [f"{s.world} · {s.T:,}" for s in settings]
     ax.set_yticks(range(len(titles)), titles, fontsize="small")
     fig.legend(frameon=False, loc="outside upper center", ncols=3, columnspacing=1.0)

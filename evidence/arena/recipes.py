@@ -16,12 +16,9 @@ from companion.fliphat.fliphat import rows_in_release
 
 MULTIPLES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of a default, the same for every policy
 NO_RECIPE = "has no recipe: write one in evidence/arena/recipes.py to let it play"
-CLICKS = "clicks with a logistic mean"
-COMMON = "one context for all arms"
-ALONE = {  # why what is made for one kind of world plays no other
-    CLICKS: "its rewards are clicks with a logistic mean",
-    COMMON: "takes one context per round and learns a parameter for each arm",
-}
+# why what is made for one kind of world plays no other
+CLICKS = "its rewards are clicks with a logistic mean"
+COMMON = "takes one context per round and learns a parameter for each arm"
 
 
 class Text(NamedTuple):
@@ -67,7 +64,7 @@ class Recipe(NamedTuple):
     """
 
     tuned: str = ""  # an argument, or in words what is tuned; nothing if empty
-    # (world, T, epsilon, multiple) -> arguments not known by name; None is left out
+    # (world, T, epsilon, multiple) -> arguments not known by name
     given: Any = _nothing
     only: str = ""  # the kind of world it is made for: CLICKS or COMMON
     longest: int = 10**9  # rounds up to which the page's budget of time lets it play
@@ -76,7 +73,9 @@ class Recipe(NamedTuple):
 
 
 def _online(w, T, e, m):
-    told = {"learner": "ogd" if w.d > DENSE else None}
+    told = {}
+    if w.d > DENSE:
+        told["learner"] = "ogd"
     if m != 1.0:
         make = policies.factory("online_linucb")
         own = make(w.d, T, epsilon=e, delta=1.0 / T, universe=w.universe)
@@ -85,11 +84,14 @@ def _online(w, T, e, m):
 
 
 def _anytime(w, T, e, m):
+    if m == 1.0:
+        return {}
+
     def wide(sigma, T):
         return 10.0 * m * sigma * math.sqrt(math.log(T))
 
     text = f"lambda sigma, T: {10 * m:g} * sigma * math.sqrt(math.log(T))"
-    return {"width": None if m == 1.0 else Text(wide, text)}
+    return {"width": Text(wide, text)}
 
 
 def _fliphat(w, T, e, m):
@@ -107,8 +109,9 @@ def _combiner(w, T, e, m):
     """Two learners by gradient descent: each would be slow with 19 experts."""
     calls = []
     for multiple in (m, 0.1 * m):
-        one = call("online_linucb", w, T, e, multiple)
-        calls.append(Call(one.factory, one.arguments | {"learner": "ogd"}))
+        base = call("online_linucb", w, T, e, multiple)
+        base.arguments["learner"] = "ogd"
+        calls.append(base)
     text = f"[{', '.join(map(str, calls))}]"
     return {"bases": Text([c.policy() for c in calls], text)}
 
@@ -198,10 +201,9 @@ def refused(name: str, world, T: int) -> str:
     if name not in RECIPES:
         return NO_RECIPE
     r = RECIPES[name]
-    if r.only == CLICKS and world.link == "linear":
-        return ALONE[CLICKS]
-    if r.only == COMMON and not world.common:
-        return ALONE[COMMON]
+    fits = {"": True, CLICKS: world.link == "logistic", COMMON: world.common}
+    if not fits[r.only]:
+        return r.only
     if world.d > r.widest and r.short < T:
         beyond = f" beyond T = {r.short:,}" if r.short else ""
         return f"too slow here with d = {world.d}{beyond}"
@@ -219,14 +221,13 @@ def call(name: str, world, T: int, epsilon: float, multiple: float = 1.0) -> Cal
     given = r.given(world, T, epsilon, multiple)
     if r.tuned in takes and r.tuned not in given and multiple != 1.0:
         told[r.tuned] = multiple * takes[r.tuned].default
-    told |= given
-    return Call(name, {k: v for k, v in told.items() if v is not None})
+    return Call(name, told | given)
 
 
 def stream(world, name: str):
     """The environment that a policy plays in a world: one context, or one for each
     arm."""
-    return world.common if name in RECIPES and RECIPES[name].only == COMMON else world.env
+    return world.common if RECIPES[name].only == COMMON else world.env
 
 
 def lineup(world, T: int, epsilon: float) -> tuple[list[Call], dict[str, str]]:
@@ -235,11 +236,16 @@ def lineup(world, T: int, epsilon: float) -> tuple[list[Call], dict[str, str]]:
     Raises ValueError if a private policy would give another guarantee than (epsilon, 1/T)
     or less.
     """
-    why = {name: refused(name, world, T) for name in policies.TABLE}
-    calls = [call(n, world, T, epsilon) for n, reason in why.items() if not reason]
-    for c in calls:
-        need_guarantee(c.policy(), T, epsilon)
-    return calls, {name: reason for name, reason in why.items() if reason}
+    calls = []
+    why = {}
+    for name in policies.TABLE:
+        reason = refused(name, world, T)
+        if reason:
+            why[name] = reason
+        else:
+            calls.append(call(name, world, T, epsilon))
+            need_guarantee(calls[-1].policy(), T, epsilon)
+    return calls, why
 
 
 def need_guarantee(policy, T: int, epsilon: float) -> None:

@@ -13,14 +13,11 @@ def at(name: str, epsilon: float) -> str:
 
 def table(cells, epsilons):
     """{name or "name | budget": text} as a table: a row per name, a column per budget."""
-    every = [f"{e:g}" for e in epsilons]
-    rows = {}
+    frame = pd.DataFrame(columns=[f"ε = {e:g}" for e in epsilons], dtype=object)
     for label, text in cells.items():
         name, _, budget = label.partition(" | ")
-        columns = [budget] if budget else every
-        row = rows.setdefault(name, {})
-        row |= {f"ε = {column}": text for column in columns}
-    return pd.DataFrame(rows).T
+        frame.loc[name, f"ε = {budget}" if budget else slice(None)] = text
+    return frame
 
 
 def finals(result, epsilons):
@@ -37,11 +34,10 @@ def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95)
     """(baseline of least mean regret, interval of our final regret over its) at one
     budget."""
     finals = {}
-    for name in baselines:
+    for name in (ours, *baselines):
         finals[name] = result.of(at(name, epsilon))[:, -1]
     best = min(baselines, key=lambda name: finals[name].mean())
-    own = result.of(at(ours, epsilon))[:, -1]
-    return best, ratio(own, finals[best], level)
+    return best, ratio(finals[ours], finals[best], level)
 
 
 def panels(result, epsilons, shared, title: str):
@@ -61,7 +57,6 @@ def panels(result, epsilons, shared, title: str):
             ax=ax,
             title=f"{title}, ε = {epsilon:g}",
         )
-        ax.set_xlabel("")
-    ax.set_xlabel("round")
+        ax.label_outer()
     grouped = result.to_frame().groupby(["policy", "round"], sort=False).regret
     return fig, grouped.agg(["mean", "std"]).reset_index()

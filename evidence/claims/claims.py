@@ -62,13 +62,27 @@ def outcome(interval, low=-math.inf, high=math.inf) -> str:
     return "fails" if interval.high < low or interval.low > high else "undecided"
 
 
+def grade(outcomes, bound: bool) -> str:
+    """What rows with these outcomes say together: "fails" if one does, "undecided" unless
+    there are some and all hold.
+
+    bound: with a hidden constant, a bound is left undecided by a row that fails.
+    """
+    if "fails" in outcomes and not bound:
+        return "fails"
+    return "holds" if set(outcomes) == {"holds"} else "undecided"
+
+
 def _judged(measured, low, high):
     """(value as text, ends of its interval or None, outcome); a number is its own
     interval."""
+    ends = None
     if isinstance(measured, Interval):
-        return f"{measured.value:.4g}", _ends(*measured[1:]), outcome(measured, low, high)
-    value = float(measured)
-    return f"{value:.4g}", None, outcome(Interval(value, value, value), low, high)
+        ends = _ends(*measured[1:])
+    else:
+        value = float(measured)
+        measured = Interval(value, value, value)
+    return f"{measured.value:.4g}", ends, outcome(measured, low, high)
 
 
 def _ends(*ends):
@@ -106,23 +120,19 @@ class Claim:
         leaves it "consistent": so does an argument that somebody can check, but no run.
         A finding "fails", is "undecided" or "consistent", or "holds".
         """
-        outcomes = {row.outcome for row in self.evidence}
+        graded = grade([row.outcome for row in self.evidence], self.bound)
         severe = all(row.severe for row in self.evidence)
         if not self.at_scale:
             return UNTESTED
-        if self.finding and outcomes != {"holds"}:
-            return "fails" if "fails" in outcomes else "undecided"
+        if graded == "holds" and (self.bound or not severe):
+            return "consistent"
         if self.finding:
-            return "holds" if severe else "consistent"
+            return graded
         if any(row.outcome == "fails" and row.decisive for row in self.evidence):
             return "wrong as printed"
-        if "fails" in outcomes and not self.bound:
-            return "not reproduced"
-        if outcomes != {"holds"}:
-            return "not settled"
-        if self.bound or not severe:
-            return "consistent"
-        return "reproduced with changes" if self.changes else "reproduced"
+        if graded == "holds":
+            return "reproduced with changes" if self.changes else "reproduced"
+        return "not settled" if graded == "undecided" else "not reproduced"
 
     def row(
         self,
@@ -142,7 +152,8 @@ class Claim:
         or number), which the rule must reject; decisive: its failure corrects.  Raises
         ValueError on a rule without limits.
         """
-        if not low <= high or (low == -math.inf and high == math.inf):
+        limits = _ends(low, high)
+        if not low <= high or limits == (None, None):
             raise ValueError(
                 f"a rule needs low <= high, one of them finite; got {low=}, {high=}"
             )
@@ -151,11 +162,10 @@ class Claim:
             rule = f"{of} at most {high:.4g}"
         elif high == math.inf:
             rule = f"{of} at least {low:.4g}"
-        planted = (
-            Control(control[0], *_judged(control[1], low, high)) if control else None
-        )
+        planted = None
+        if control:
+            planted = Control(control[0], *_judged(control[1], low, high))
         text, interval, found = _judged(measured, low, high)
-        limits = _ends(low, high)
         row = Evidence(setting, text, interval, rule, found, decisive, limits, planted)
         self.evidence.append(row)
         return row.outcome
@@ -169,7 +179,7 @@ class Claim:
         for name, interval in measured.items():
             setting = name if isinstance(name, str) else f"ε = {name:g}"
             one = control
-            if control is not None and isinstance(control[1], dict):
+            if control and isinstance(control[1], dict):
                 one = control[0], control[1][name]
             self.row(setting, interval, control=one, **rule)
         return self
@@ -211,9 +221,14 @@ class Claim:
         for it).
         """
         planted = control and (control[0], Interval(control[1], control[1], math.inf))
-        rule = {"of": AUDITED, "high": claimed * (1 + 1e-9)}
-        measured = Interval(lower, lower, proven)
-        return self.row(setting, measured, control=planted, decisive=True, **rule)
+        return self.row(
+            setting,
+            Interval(lower, lower, proven),
+            of=AUDITED,
+            high=claimed * (1 + 1e-9),
+            control=planted,
+            decisive=True,
+        )
 
     def _repr_html_(self):
         return markup.claim(self)

@@ -8,6 +8,7 @@ from evidence.claims import plots
 NOISE = "#a85400"  # the colour of noise in all drawings: orange, dark enough for words
 RECORD = plots.COLOURS[0]  # the colour of one person's record
 QUIET = "0.55"
+ROUND = "round,pad=0.02"  # corners of boxes, with a word's room inside
 
 BOXES = {  # trust model: (who, what is done there to the record), from left to right
     "local": (("user", "adds noise"), ("server", ""), ("other users", "")),
@@ -20,21 +21,12 @@ BOXES = {  # trust model: (who, what is done there to the record), from left to 
     "joint": (("user", ""), ("server", "adds noise"), ("other users", "")),
     "central": (("user", ""), ("server", "adds noise"), ("everybody", "")),
 }
-# so many boxes know the exact record
-EXACT = {"local": 1, "shuffle": 1, "joint": 2, "central": 2}
 SENT = {  # what passes along the arrows
     "local": ("noisy\nmessage", "advice"),
     "shuffle": ("noisy\nbits", "bits of all,\nmixed", "advice"),
     "joint": ("context,\nreward", "advice from\nnoisy sums"),
     "central": ("record", "noisy\nparameter"),
 }
-
-
-def _box(ax, left, bottom, width, height, **style):
-    """A box with round corners and a word's room inside."""
-    box = FancyBboxPatch((left, bottom), width, height, **style)
-    box.set_boxstyle("round", pad=0.02)
-    ax.add_patch(box)
 
 
 def who_sees_what(model: str):
@@ -47,9 +39,20 @@ def who_sees_what(model: str):
     fig, ax = plt.subplots(figsize=(plots.WIDTH, 1.5))
     ax.set(xlim=(0, len(boxes)), ylim=(0, 1))
     ax.axis("off")
+    colour = RECORD  # up to the box that adds noise
     for i, (name, done) in enumerate(boxes):
-        colour = RECORD if i < EXACT[model] else QUIET
-        _box(ax, i + 0.24, 0.41, 0.52, 0.36, fill=False, edgecolor=colour, linewidth=1.6)
+        box = FancyBboxPatch(
+            (i + 0.24, 0.41),
+            0.52,
+            0.36,
+            ROUND,
+            fill=False,
+            edgecolor=colour,
+            linewidth=1.6,
+        )
+        ax.add_patch(box)
+        if "noise" in done:
+            colour = QUIET
         label = name.replace(" ", "\n")
         middle = i + 0.5
         ax.text(middle, 0.59, label, ha="center", va="center", fontsize=8.5)
@@ -76,16 +79,16 @@ def prefix_tree(T: int, t: int, record: int):
         for start in range(0, T, size):
             # a bit of t is a node, and the larger bits are the leaves before it
             filled = t & size and start == t - t % (2 * size)
-            _box(
-                ax,
-                start + 0.12,
-                level + 0.1,
+            box = FancyBboxPatch(
+                (start + 0.12, level + 0.1),
                 size - 0.24,
                 0.62,
+                ROUND,
                 facecolor=(RECORD, 0.35 if filled else 0.0),
                 edgecolor=NOISE if start < record <= start + size else QUIET,
                 linewidth=1.5,
             )
+            ax.add_patch(box)
             words = f"{start + 1}"
             if size > 1:
                 words = f"{start + 1}-{start + size}"

@@ -5,9 +5,8 @@ The templates stand in `markup.html`.  Text is escaped, HTML (`markupsafe.Markup
 
 import re
 from collections import Counter
-from importlib.resources import files
 
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment, PackageLoader
 
 SIGNS = {  # verdict: sign, style of the site, colour dark enough below white numbers
     "reproduced": ("✓", "good", "#0a6b4f"),
@@ -45,7 +44,7 @@ def powers(text):
     return EXPONENT.sub(written, text) if type(text) is str else text
 
 
-HERE = FileSystemLoader(str(files("evidence.claims")))
+HERE = PackageLoader("evidence.claims", ".")
 site = Environment(loader=HERE, autoescape=True, trim_blocks=True)
 site.globals["SIGNS"] = SIGNS
 site.filters["powers"] = powers

@@ -40,27 +40,30 @@ class Page:
         words: computed here, for the places in braces of its texts.
         """
         fields = dict(sentences(self.room)[name])
-        if words:
-            for key, text in fields.items():
-                if isinstance(text, str):
-                    fields[key] = text.format(**words)
-        if "finding" in fields:
-            says = fields.pop("finding")
-            return self.claim(name, "text", says, "", finding=True, **fields)
-        kind = fields.pop("kind")
-        says = fields.pop("says")
-        return self.claim(name, kind, says, fields.pop("place"), **fields)
+        for key, text in fields.items():
+            if words and isinstance(text, str):
+                fields[key] = text.format(**words)
+        return self.claim(name, **fields)
 
-    def claim(self, id, kind, statement, paper, **told) -> Claim:
+    def claim(self, id, kind="text", says="", place="", finding="", **told) -> Claim:
         """Begin a `Claim`, to which rows are added.
 
-        kind: one of `markup.KINDS`; statement: a sentence of the paper, or ours (told:
-        finding); paper: its place there; told: the other fields.  Raises ValueError on a
-        repeated id.
+        kind: one of `markup.KINDS`; says: a sentence of the paper; place: where it
+        stands; finding: a sentence of ours in their stead; told: the other fields of a
+        `Claim`.  Raises ValueError on a repeated id.
         """
         if id in self._claims:
             raise ValueError(f"id must be new in this chapter; got {id=}")
-        claim = Claim(self.chapter, id, kind, statement, paper, self.at_scale, **told)
+        claim = Claim(
+            self.chapter,
+            id,
+            kind,
+            says or finding,
+            place,
+            self.at_scale,
+            finding=bool(finding),
+            **told,
+        )
         self._claims[id] = claim
         return claim
 

@@ -46,7 +46,6 @@ POLICIES = {
     "Lasso bandit": 13,
     "Residual FLIPHAT": 15,
 }
-MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
 
 
 def use_style() -> None:
@@ -89,18 +88,15 @@ def looks(names) -> dict[str, dict[str, str]]:
         known[name] = POLICIES.get(max(policies, key=len, default=None))
     colours = {n % len(COLOURS) for n in known.values() if n is not None}
     spare = cycle([i for i in range(len(COLOURS)) if i not in colours] or [0])
-    found = {}
-    for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
-        number = known[name]
-        if number is None:
-            number = next(spare)
-        while number in found.values():
-            number += len(COLOURS)  # the same colour with another dash
-        found[name] = number
+    taken = set()
     styles = {}
-    for name in known:
-        variant, colour = divmod(found[name], len(COLOURS))
-        dash = (found[name] + variant) % len(DASHES)
+    for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
+        number = next(spare) if known[name] is None else known[name]
+        while number in taken:
+            number += len(COLOURS)  # the same colour with another dash
+        taken.add(number)
+        variant, colour = divmod(number, len(COLOURS))
+        dash = (number + variant) % len(DASHES)
         styles[name] = {
             "color": COLOURS[colour],
             "linestyle": DASHES[dash],
@@ -117,7 +113,7 @@ def ticks(axis, values) -> None:
     axis.set_ticks([], minor=True)
 
 
-def _round_ticks(axis):
+def _round_ticks(axis) -> None:
     """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten on a long one;
     thousands with a comma on every axis."""
     low, high = axis.get_view_interval()
@@ -125,11 +121,9 @@ def _round_ticks(axis):
         locator = LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=6)
         if high < 2 * low:
             locator = MaxNLocator(4)
-        axis.set_major_locator(locator)
-        axis.set_ticks([], minor=True)
-    elif high < 1000:
-        return
-    axis.set_major_formatter(lambda value, _: markup.powers(f"{value:,g}"))
+        ticks(axis, [v for v in locator.tick_values(low, high) if low <= v <= high])
+    elif high >= 1000:
+        axis.set_major_formatter("{x:,.0f}")
 
 
 def label_ends(ax) -> None:
@@ -139,20 +133,19 @@ def label_ends(ax) -> None:
     height = 72 * ax.get_position().height * ax.figure.get_figheight()  # in points
     labels = []
     top = -np.inf
+    ax.set_ylim(ax.get_ylim())
     for line in sorted(lines, key=lambda line: line.get_ydata()[-1]):
         end = line.get_xydata()[-1]
+        colour = line.get_color()
         text = _wrapped(line.get_label(), WORDS)
         tall = (1.15 * text.count("\n") + 1.35) * 8.8 / height
         at = (ax.transScale + ax.transLimits).transform(end)[1]
         centre = max(at, top + tall / 2)
         top = centre + tall / 2
-        labels.append((text, end, centre, line.get_color()))
-    ax.set_ylim(ax.get_ylim())
-    for text, end, centre, colour in labels:
-        ax.annotate(
+        label = ax.annotate(
             text,
             end,
-            (1.05, centre - max(0.0, top - 1.0)),
+            (1.05, centre),
             textcoords="axes fraction",
             va="center",
             fontsize="small",
@@ -167,6 +160,9 @@ def label_ends(ax) -> None:
                 "shrinkB": 0,
             },
         )
+        labels.append(label)
+    for label in labels:
+        label.set_y(label.xyann[1] - max(0.0, top - 1.0))
 
 
 def _wrapped(text, width):
@@ -176,16 +172,9 @@ def _wrapped(text, width):
 
 def show(fig, *, alt: str, caption: str, data, name: str) -> None:
     """Display a figure: alt (what a reader who cannot see it needs), caption, data
-    (columns), name.
-
-    Raises ValueError if alt, caption or name is empty: every figure of the book is
-    described.
-    """
+    (columns), name."""
     from IPython.display import HTML, display
 
-    for key, value in (("alt", alt), ("caption", caption), ("name", name)):
-        if not str(value).strip():
-            raise ValueError(f"{key} must not be empty; got {key}={value!r}")
     display(HTML(figure_html(fig, alt, caption, data, name)))
     plt.close(fig)
 
@@ -226,7 +215,8 @@ def _picture(fig):
     it loads."""
     out = io.BytesIO()
     fig.savefig(out, format="svg", metadata={"Date": None})
-    return base64.b64encode(out.getvalue()).decode(), *(96 * fig.get_size_inches())
+    width, height = 96 * fig.get_size_inches()
+    return base64.b64encode(out.getvalue()).decode(), width, height
 
 
 def _in_rows(fig) -> None:

@@ -24,13 +24,12 @@ from typing import Any, NamedTuple
 
 FUNCTIONS = {f.__name__: f for f in (abs, len, max, min, set, sorted, sum)}
 INJECTED = "# Parameters\n"  # how the cell begins that papermill adds
-NEEDS = re.compile(r"\s*#\s*needs:(.*)")
-LINE = re.compile(r"(\w+) = (.+)  # (?:.+); (.+)")
+NEEDS = re.compile(r"^# *needs: *(.*\S)", re.MULTILINE)
 TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
 NUMBER = r"\s*(-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?))\s*"
-KIND = re.compile(
-    rf"(list of )?(boolean|text|(?:integer|float) in ([\[(]){NUMBER},{NUMBER}([\])]))"
-)
+RANGE = rf"([\[(]){NUMBER},{NUMBER}([\])])"
+KIND = rf"(list of )?(?:(boolean|text)|(integer|float) in {RANGE})"
+LINE = re.compile(rf"(\w+) = (.+)  # .+; ({KIND})")
 
 
 class Parameter(NamedTuple):
@@ -48,32 +47,29 @@ class Parameter(NamedTuple):
 def parse_line(line):
     """The Parameter that one line describes.
 
-    Raises ValueError if the line does not follow the grammar.
+    Raises ValueError if the line does not follow the grammar, or its own default.
     """
     match = LINE.fullmatch(line)
     if not match:
-        raise ValueError("it is not `name = default  # purpose; KIND`")
-    name, value, kind = match.groups()
+        raise ValueError(
+            "it is not `name = default  # purpose; KIND`, where KIND is integer or float "
+            "in RANGE, boolean, text, or a list of one of them"
+        )
+    name, value, kind, many, word, number, left, low, high, right = match.groups()
     try:
         default = ast.literal_eval(value)
     except (ValueError, SyntaxError) as error:
         raise ValueError(f"{value} is not a literal value") from error
-    match = KIND.fullmatch(kind)
-    if not match:
-        raise ValueError(f"{kind!r} is no KIND: integer or float in RANGE, boolean, text")
-    many, one, left, low, high, right = match.groups()
-    parameter = Parameter(name, default, kind, one.split()[0], bool(many))
-    if not left:
-        return parameter
-    low = float(low)
-    high = float(high)
-    if left == "(":
-        low = math.nextafter(low, math.inf)
-    if right == ")":
-        high = math.nextafter(high, -math.inf)
-    if not low <= high:
-        raise ValueError(f"the range of {kind!r} is empty")
-    return parameter._replace(low=low, high=high)
+    parameter = Parameter(name, default, kind, word or number, bool(many))
+    if number:
+        low = float(low)
+        high = float(high)
+        if left == "(":
+            low = math.nextafter(low, math.inf)
+        if right == ")":
+            high = math.nextafter(high, -math.inf)
+        parameter = parameter._replace(low=low, high=high)
+    return parameter._replace(default=check(parameter, default))
 
 
 def parse_cell(source):
@@ -82,19 +78,16 @@ def parse_cell(source):
     Raises ValueError naming the line, or the rule.
     """
     found = {}
-    needed = []
+    needed = NEEDS.findall(source)
     for number, line in enumerate(source.splitlines(), 1):
-        if match := NEEDS.fullmatch(line):
-            needed.append(match[1].strip())
-        elif line and not line.startswith("#"):
+        if line and not line.startswith("#"):
             try:
                 parameter = parse_line(line)
-                default = check(parameter, parameter.default)
             except ValueError as error:
                 raise ValueError(
                     f"parameters cell, line {number} ({line!r}): {error}"
                 ) from error
-            found[parameter.name] = parameter._replace(default=default)
+            found[parameter.name] = parameter
     need({name: parameter.default for name, parameter in found.items()}, *needed)
     return found, needed
 
@@ -102,9 +95,8 @@ def parse_cell(source):
 def _allowed(parameter, value) -> bool:
     """Whether a value may stand there, or in the list that stands there."""
     fits = type(value) is TYPES[parameter.base]
-    if fits and parameter.base != "text":
-        fits = parameter.low <= value <= parameter.high  # NaN is in no range
-    return fits
+    # NaN is in no range
+    return fits and (parameter.base == "text" or parameter.low <= value <= parameter.high)
 
 
 def check(parameter, value):
@@ -115,22 +107,20 @@ def check(parameter, value):
     """
     name = parameter.name
     hint = ""
-    items = [value]
-    if parameter.many and isinstance(value, list):
-        items = value
-    elif parameter.many:
+    items = value if parameter.many else [value]
+    if not isinstance(items, list):
+        items = []
         hint = f' (papermill takes lists by -y "{name}: [...]")'
     if parameter.base == "float":
         items = [float(v) if type(v) is int else v for v in items]
-    if hint or not items or not all(_allowed(parameter, v) for v in items):
+    if not items or not all(_allowed(parameter, v) for v in items):
         raise ValueError(f"{name} = {value!r} is not: {parameter.kind}{hint}")
     return items if parameter.many else items[0]
 
 
 def names(rule) -> set[str]:
     """The parameters that a rule speaks of."""
-    tree = ast.parse(rule)
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - FUNCTIONS.keys()
+    return set(compile(rule, "rule", "eval").co_names) - FUNCTIONS.keys()
 
 
 def holds(rule, values) -> bool:
@@ -180,9 +170,7 @@ def injected(cells) -> dict[str, Any]:
     found = {}
     for cell in cells:
         if cell.startswith(INJECTED):
-            for statement in ast.parse(cell).body:
-                name = ast.unparse(statement.targets[0])
-                found[name] = ast.literal_eval(statement.value)
+            exec(cell, {}, found)  # `name = value` a line
     return found
 
 

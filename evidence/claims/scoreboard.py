@@ -16,7 +16,7 @@ import pandas as pd
 
 from companion.stats import Interval
 from evidence.claims import markup
-from evidence.claims.claims import AUDITED, UNTESTED, outcome
+from evidence.claims.claims import AUDITED, UNTESTED, grade, outcome
 from evidence.claims.published import paper
 from evidence.claims.tables import Shown, numbers
 
@@ -42,8 +42,8 @@ class Scoreboard:
     def __init__(self, records=""):
         self.claims = []
         if records:
-            for record in json.loads(Path(records).read_text("utf8")):
-                self.claims.append(SimpleNamespace(**record))
+            text = Path(records).read_text("utf8")
+            self.claims = json.loads(text, object_hook=lambda r: SimpleNamespace(**r))
 
     def summary(self) -> Shown:
         """Verdicts counted, a bar for every paper; findings of ours apart."""
@@ -134,10 +134,10 @@ def intervals(claims) -> pd.DataFrame:
     """
     found = []
     for claim in claims:
-        outcomes = [row["outcome"] for row in claim.evidence]
+        outcomes = [row.outcome for row in claim.evidence]
         for i, row in enumerate(claim.evidence):
-            ends = row["interval"]
-            if not ends or None in ends or row["rule"].startswith(AUDITED):
+            ends = row.interval
+            if not ends or None in ends or row.rule.startswith(AUDITED):
                 continue
             turning = []
             for moved in moved_outcomes(row):
@@ -147,29 +147,21 @@ def intervals(claims) -> pd.DataFrame:
             # what a proof, exact arithmetic or an audit has refuted hangs on no interval
             if claim.verdict == "wrong as printed":
                 turning = []
-            told = [f"{claim.chapter}/{claim.id}", claim.verdict, row["setting"] or "all"]
-            told += ["{:.3g} to {:.3g}".format(*ends), row["rule"], outcomes[i]]
+            told = [f"{claim.chapter}/{claim.id}", claim.verdict, row.setting or "all"]
+            told += ["{:.3g} to {:.3g}".format(*ends), row.rule, row.outcome]
             found.append([*told, " or ".join(turning)])
     return pd.DataFrame(found, columns=INTERVALS)
 
 
 def moved_outcomes(row) -> list:
     """The outcomes of a row if its interval lay half its width lower, or higher."""
-    least, most = row["limits"]
+    least, most = row.limits
     least = -math.inf if least is None else least
     most = math.inf if most is None else most
-    low, high = row["interval"]
+    low, high = row.interval
     half = (high - low) / 2.0
-    lower = Interval(low, low - half, high - half)
-    higher = Interval(high, low + half, high + half)
-    return sorted({outcome(lower, least, most), outcome(higher, least, most)})
-
-
-def grade(outcomes, bound: bool) -> str:
-    """What a verdict depends on beside controls and changes: "holds", "open" or "fails".
-
-    bound: a bound with a hidden constant is left open by a row that fails.
-    """
-    if "fails" in outcomes and not bound:
-        return "fails"
-    return "holds" if set(outcomes) == {"holds"} else "open"
+    found = set()
+    for moved in (-half, half):
+        there = Interval(moved, low + moved, high + moved)
+        found.add(outcome(there, least, most))
+    return sorted(found)

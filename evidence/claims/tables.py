@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
+from scipy.stats import sem
 
 from companion.stats import Interval, mean_interval
 from evidence.claims import markup
@@ -84,8 +85,7 @@ def beside(rows):
     table = []
     for setting, mean, se, samples in rows:
         ours = mean_interval(samples)
-        own = np.std(samples, ddof=1) / np.sqrt(len(samples))
-        z = (ours.value - mean) / np.hypot(se, own)
+        z = (ours.value - mean) / np.hypot(se, sem(samples))
         table.append([setting, mean, se, ours, z])
     columns = ["setting", "paper", "paper's s.e.", "ours (95 %)", "z"]
     return pd.DataFrame(table, columns=columns)
@@ -96,13 +96,14 @@ def joined(groups):
     return beside([row for rows in groups for row in rows])
 
 
-def compared(table) -> Shown:
-    """The table that `joined` made, folded, or why there is none."""
-    if table.empty:
+def compared(groups) -> Shown:
+    """`joined` as a folded table, or why there is none."""
+    if not groups:
         text = (
             "These are not the parameters of the published numbers: nothing to compare."
         )
         return Shown(f"<p>{text}</p>", text)
+    table = joined(groups)
     return numbers(table, formats=dict.fromkeys(table, ".1f"), fold="All settings")
 
 
@@ -116,9 +117,9 @@ def share(groups) -> Interval:
     errors = []
     for rows in groups:
         samples = np.mean([np.asarray(y) / mean for _, mean, _, y in rows], axis=0)
-        own = samples.std(ddof=1) / np.sqrt(len(samples))
+        printed = np.mean([se / mean for _, mean, se, _ in rows])
         means.append(samples.mean())
-        errors.append(np.hypot(own, np.mean([se / mean for _, mean, se, _ in rows])))
+        errors.append(np.hypot(sem(samples), printed))
     value = float(np.mean(means))
     half = float(-ndtri(0.025) * np.linalg.norm(errors) / len(errors))
     return Interval(value, value - half, value + half)
@@ -216,15 +217,15 @@ def without_errors(claim, setting, mean: float, samples, control) -> str:
     other, theirs = control
     return claim.row(
         setting,
-        _over(samples, mean),
+        _of_ten(samples / mean),
         of="ours over the printed mean",
         low=0.9,
         high=1.1,
-        control=(other, _over(theirs, mean)),
+        control=(other, _of_ten(theirs / mean)),
     )
 
 
-def _over(samples, mean):
-    value = np.mean(samples)
-    half = -ndtri(0.025) * np.std(samples, ddof=1) * np.sqrt(2 / 10)
-    return Interval(value / mean, (value - half) / mean, (value + half) / mean)
+def _of_ten(samples):
+    value = samples.mean()
+    half = -ndtri(0.025) * samples.std(ddof=1) * np.sqrt(2 / 10)
+    return Interval(value, value - half, value + half)

@@ -25,7 +25,7 @@ def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
         needs = recipes.COMMON
         env = world.common
         if not env:
-            raise ValueError(recipes.ALONE[needs])
+            raise ValueError(needs)
     told = recipes.known(world, T, epsilon, needs)
     takes = inspect.signature(subject.factory).parameters
     told = {name: value for name, value in told.items() if name in takes}

@@ -5,7 +5,7 @@ import pytest
 from arena_settings import run, setting
 
 from companion.environments import sphere
-from evidence.arena import contest, figures
+from evidence.arena import contest, figures, recipes
 from evidence.arena.environments import World
 from evidence.claims.tuning import Tuned
 
@@ -37,7 +37,8 @@ def test_tuning_has_seeds_that_nothing_else_uses(monkeypatch):
     spied("tune")
     spied("simulate")
     world = World(sphere(3, 2), 2, 3)
-    run = contest.tuned("linucb", world, 100, 1.0, 2, 2, 7, "linucb")
+    call = recipes.call("linucb", world, 100, 1.0)
+    run = contest.tuned(call, world, 100, 1.0, 2, 2, 7, "linucb")
     first = dict(used)
     contest.played(run.call, "linucb", world.env, 100, 2, 7, key=3)
     assert len(first["tune"] | first["simulate"] | used[-1][1]) == 2 * 3
@@ -139,7 +140,9 @@ def test_a_run_says_whether_its_number_is_the_least_or_the_largest(
         }
 
     monkeypatch.setattr(contest, "tune", chosen)
-    tuned = contest.tuned("linucb", World(sphere(3, 2), 2, 3), 20, 1.0, 2, 2, 7, "linucb")
+    world = World(sphere(3, 2), 2, 3)
+    call = recipes.call("linucb", world, 20, 1.0)
+    tuned = contest.tuned(call, world, 20, 1.0, 2, 2, 7, "linucb")
     assert tuned.edge is edge
     width = {0: "width=0.03", 2: "width=0.3", 5: "width=10"}
     assert width[index] in str(tuned.call)

@@ -71,13 +71,14 @@ def test_the_decision_takes_any_private_guarantee_that_is_enough():
         "joint": "b",
     }
     assert found["joint"].share.value == pytest.approx(0.22)
+    assert "That is 22 times (22 to 22) the regret of free, the b" in found["joint"].words
     assert decision.answer(setting(free=run("none", 1.0)), "joint") is None
 
 
 def test_the_decision_compares_constants_that_nobody_tuned():
     a = run("local", 20.0)
     b = run("local", 30.0)
-    s = setting(a=a, b=b._replace(default=np.full(20, 15.0)))
+    s = setting(a=a, b=b._replace(default=b._replace(tuned=np.full(20, 15.0))))
     one = decision.answer(s, "local")
     assert one.factory == "b"
     assert one.words == (
@@ -86,7 +87,7 @@ def test_the_decision_compares_constants_that_nobody_tuned():
         "large. Users need to trust nobody. All others are shown to be worse."
     )
     alone = decision.answer(setting(a=a), "joint").words
-    assert alone.endswith("Not shown to be worse: no other plays here.")
+    assert alone.endswith("Not shown to be worse: no other policy plays here.")
 
 
 def test_the_decision_says_when_nothing_beats_random_play():

@@ -17,7 +17,7 @@ Z = np.clip(0.3 * RNG.standard_normal((100, 2)) + 0.2 * LABELS[:, None], -1, 1)
 
 @pytest.mark.parametrize("kind", env.KINDS)
 def test_every_kind_of_world_has_candidates_of_any_size(kind):
-    world = env.world_of(kind, 6, 4)
+    world = env.KINDS[kind](6, 4)
     calls, _ = recipes.lineup(world, 500, 1.0)
     assert any(c.policy().guarantee.model != "none" for c in calls)
     X, R, _ = rounds(world.env, 5, 1)
@@ -37,9 +37,11 @@ def test_expanded_contexts_have_the_same_rewards():
 
 def test_people_come_once_in_a_new_order_and_their_contexts_are_those_of_a_table():
     table = contexts_of({"a": bounds(-1, 1), "b": bounds(-1, 1)}, arms=(0, 1, 2))
-    for z, x in zip(Z[:5], env.contexts(Z[:5], 3), strict=True):
-        np.testing.assert_allclose(table.context({"a": z[0], "b": z[1]}), x)
-    world = env.Classification(env.contexts(Z, 3), LABELS)
+    people, _, _ = rounds(env.fitted_to(Z, LABELS), 100, 2)
+    for x in people[:5]:
+        a, b = np.sqrt(3.0) * x[0, :2]
+        np.testing.assert_allclose(table.context({"a": a, "b": b}), x)
+    world = env.Classification(people, LABELS)
     X, R, mu = rounds(world, 100, 1)
     assert sorted(map(tuple, X[:, 0])) == sorted(map(tuple, world.X[:, 0]))
     assert (mu == R).all()
@@ -92,6 +94,5 @@ def test_needed_is_the_first_round_after_which_it_stays_above():
 
 
 def test_what_is_no_world_is_refused():
-    for bad in (LABELS[:-1], [0] * 99 + [1], LABELS.astype(float)):
-        with pytest.raises(ValueError, match="labels must"):
-            env.fitted_to(Z, bad)
+    with pytest.raises(ValueError, match="labels must"):
+        env.fitted_to(Z, [0] * 99 + [1])

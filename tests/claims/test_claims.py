@@ -116,7 +116,7 @@ def test_exact_numbers_and_proofs_decide():
 
 def test_records_survive_json_and_findings_stand_last():
     page = Page("chapter")
-    page.claim("b", "text", "the honest variant wins", "", finding=True)
+    page.claim("b", finding="the honest variant wins")
     claim = page.claim("a", "theorem", "a < b", "p", errata=["XX1"])
     claim.row("", Interval(0.5123456, 0.4, np.inf), low=0.3, control=("too small", 0.1))
     bundle = page._repr_mimebundle_()

@@ -44,7 +44,7 @@ def test_a_point_says_when_it_is_not_seen():
 def test_provenance_counts_claims_and_no_findings(outputs, capsys, monkeypatch):
     page = Page("chapter")
     page.claim("a", "text", "s", "p").row("", 1.0, of="n", high=2.0, control=("x", 3.0))
-    page.claim("b", "text", "s", "", finding=True)
+    page.claim("b", finding="s")
     monkeypatch.setattr("evidence.claims.given", {"T": 20_000, "ds": [2, 4]})
     page.provenance(7, T=20_000)
     said = capsys.readouterr().out

@@ -1,16 +1,15 @@
 """The scoreboard counts every verdict once, theorems first, and keeps findings apart."""
 
 import json
-from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
 from real_book import ROOT
 
 from companion.stats import Interval
-from evidence.claims.claims import MIME, UNTESTED
+from evidence.claims.claims import MIME, UNTESTED, grade
 from evidence.claims.page import Page
-from evidence.claims.scoreboard import NOTHING, Scoreboard, grade, intervals
+from evidence.claims.scoreboard import NOTHING, Scoreboard, intervals
 
 LOCK = ROOT / "book" / "results.lock"
 
@@ -22,7 +21,7 @@ def board(tmp_path):
     for kind in ("text", "figure", "theorem"):
         claim = page.claim(f"a-{kind}", kind, f"Sentence <{kind}>.", "Section 1")
         claim.row("", 1.0, of="count", high=2.0, control=("three times as many", 3.0))
-    page.claim("ours", "text", "A finding.", "", finding=True)
+    page.claim("ours", finding="A finding.")
     (tmp_path / "claims.json").write_text(json.dumps(page._repr_mimebundle_()[MIME]))
     return Scoreboard(str(tmp_path / "claims.json"))
 
@@ -62,8 +61,8 @@ def test_without_records_it_says_what_to_do():
 
 
 def kept(claim):
-    """A claim as a build writes it."""
-    return SimpleNamespace(**asdict(claim), verdict=claim.verdict)
+    """A claim as the scoreboard reads it."""
+    return SimpleNamespace(**vars(claim), verdict=claim.verdict)
 
 
 def record(*intervals, bound=False):
@@ -110,7 +109,8 @@ def test_audits_and_exact_numbers_are_not_counted():
 def test_the_verdicts_of_the_lock_follow_from_its_rows():
     """So what `intervals` says of them is about these verdicts."""
     good = {"reproduced", "reproduced with changes", "consistent", "holds"}
-    expected = {"not settled": "open", "undecided": "open"} | dict.fromkeys(good, "holds")
+    expected = dict.fromkeys(["not settled", "undecided"], "undecided")
+    expected |= dict.fromkeys(good, "holds")
     for name, entry in json.loads(LOCK.read_text("utf8"))["claims"].items():
         outcomes = [row["outcome"] for row in entry["rows"]]
         if entry["verdict"] == "wrong as printed":

@@ -89,7 +89,7 @@ def test_published_numbers_are_confirmed_within_a_tolerance(
     assert [row.setting for row in claim.evidence] == settings[: len(outcomes)]
     assert [row.outcome for row in claim.evidence] == outcomes
     assert [row.control and row.control.outcome for row in claim.evidence] == controls
-    shown = repr(tables.compared(tables.joined(groups)))
+    shown = repr(tables.compared(groups))
     assert ("nothing to compare" in shown) is (groups == [])
 
 

@@ -17,7 +17,7 @@ def test_who_cannot_play_says_why(tmp_path, setting):
     weak = ("sensitivity / p.scale", "2.0 * epsilon")
     for what, why in (
         (judged.written(tmp_path, "weak", weak), r"must be \(8, 1/T\)-private"),
-        (lambda: policies.example("sco_bandit"), recipes.ALONE[recipes.COMMON]),
+        (lambda: policies.example("sco_bandit"), recipes.COMMON),
         ("ldp_linucb", "ldp_linucb plays already"),
     ):
         with pytest.raises(ValueError, match=why):
