@@ -5,9 +5,15 @@ from itertools import pairwise
 import numpy as np
 
 from companion import policies
-from evidence.judge.checks import THETA, flat, run, same_bits, stream, stream_for
+from evidence.judge.checks import THETA, run, same_bits, stream, stream_for
+from evidence.measure.record import public
 
 __all__ = ["THETA", "flat", "run", "same_bits", "stream", "stream_for"]
+
+
+def flat(state):
+    """All parts of a state, in order."""
+    return list(public(state, ()).values())
 
 
 def example(name, K=4):

@@ -14,7 +14,6 @@ for it is (2 epsilon, (1 + e^epsilon) delta).
 """
 
 from itertools import product
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from companion.core import Universe
 from companion.stats import at_least
 from evidence.attacks import audit
 from evidence.judge.checks import stream_for
-from evidence.measure.replay import corners_of
+from evidence.measure.replay import corners_of, extreme_rewards
 
 # of every bound: a promise that holds is refuted with this chance less than 1
 LEVEL = 0.999
@@ -35,15 +34,6 @@ SURE = 2.0  # standard errors below which a term of the statistic is taken for n
 # so that reports are alike everywhere
 PLAIN = {True: 300, False: 1_500}
 COMPILED = {True: 1_000, False: 10_000}
-
-
-class Pair(NamedTuple):
-    """Two streams (X, R) that differ in the record of one user."""
-
-    name: str
-    a: Any
-    b: Any
-    user: int  # her round
 
 
 def general(subject, quick: bool, trials, seed: int):
@@ -57,16 +47,10 @@ def general(subject, quick: bool, trials, seed: int):
     usual = COMPILED if hasattr(policy.loop, "py_func") else PLAIN
     n = trials or usual[quick]
     pairs = neighbours(policy, policy.universe or Universe(), ROUNDS[quick])
-    apart = [fitted(policy, pair, max(n // 40, 8), seed)[0] for pair in pairs]
+    apart = [fitted(pair, max(n // 40, 8), seed)[0] for pair in pairs]
     best = pairs[int(np.argmax(apart))]
-    _, statistic = fitted(policy, best, max(n // 5, 8), seed + 2)
-    one = audit.Attack(
-        mechanism=audit.playing(policy, user=best.user),
-        a=best.a,
-        b=best.b,
-        statistic=statistic,
-        sees="actions",
-    )
+    _, statistic = fitted(best, max(n // 5, 8), seed + 2)
+    one = best._replace(statistic=statistic)
     epsilon = policy.guarantee.epsilon
     delta = policy.guarantee.delta
     steps = ""
@@ -85,15 +69,15 @@ def general(subject, quick: bool, trials, seed: int):
         f"{steps} ({found.trials} counted runs could show at most {largest:.3g}; "
         "judge(trials=...) sets how many)",
         "epsilon": least,
-        "played": f"{best.name}, the best of {len(pairs)} pairs, {rounds} rounds",
+        "played": f"{best.note}, the best of {len(pairs)} pairs, {rounds} rounds",
     }
 
 
 def neighbours(policy, world, rounds: int = 80):
-    """`Pair`s that differ in the record of one user, among random or quiet others; among
-    the quiet ones also by records `FAR` times as large."""
+    """Attacks without a statistic, by streams that differ in the record of one user,
+    among random or quiet others; among the quiet ones also by records `FAR` times as
+    large."""
     n = min(rounds, horizon(policy) or rounds)
-    K = getattr(policy.params, "K", 2)
     d = getattr(policy.params, "d", 3)
     corners = corners_of(world, d)
     ways = np.unique(corners[:, :-1], axis=0)
@@ -101,8 +85,7 @@ def neighbours(policy, world, rounds: int = 80):
     along = (ways - ways.mean(axis=0)) @ x
     y = ways[along.argmin()]
     z = ways[np.abs(along).argmin()]
-    low = max(world.low, -1e6)
-    high = min(world.high, 1e6)
+    low, high = extreme_rewards(world)
     records = {"the reward changes": ((x, low), (x, high))}
     if policy.guarantee.neighbours != REPLACE_REWARD:
         records["the context turns"] = ((x, high), (y, high))
@@ -115,7 +98,7 @@ def neighbours(policy, world, rounds: int = 80):
     pairs = []
     for what, user, others in product(records, (0, n // 3), company):
         one, two = records[what]
-        X, R, _ = stream_for(policy, n, K)
+        X, R, _ = stream_for(policy, n, K=2)
         # they ask along the line that tells the two records apart
         if others != "random others":
             X[:, 0::2] = one[0]
@@ -124,11 +107,13 @@ def neighbours(policy, world, rounds: int = 80):
             if one_context(policy):
                 X[:] = X[:, :1]
         size = company[others]
-        pair = Pair(
-            name=f"{what} in round {user}, {others}",
+        pair = audit.Attack(
+            mechanism=audit.playing(policy, user=user),
             a=replaced(X, R, user, one, size),
             b=replaced(X, R, user, two, size),
-            user=user,
+            statistic=None,
+            sees="actions",
+            note=f"{what} in round {user}, {others}",
         )
         pairs.append(pair)
     return pairs
@@ -143,9 +128,9 @@ def replaced(X, R, user: int, record, size: float):
     return X, R
 
 
-def fitted(policy, pair, pilot: int, seed: int):
+def fitted(pair, pilot: int, seed: int):
     """(how far apart the statistic sees the two streams, the statistic)."""
-    play = audit.playing(policy, user=pair.user)
+    play = pair.mechanism
     rng = np.random.default_rng(seed)
     K = pair.a[0].shape[1]
     fit_a = play(pair.a, rng, pilot)

@@ -16,11 +16,11 @@ import numpy as np
 from companion import contract
 from companion.accounting.privacy import NO_PRIVACY, RELATIONS
 from evidence.judge.load import said
-from evidence.measure.record import Interpreter, arrays, leaves, need_fields
+from evidence.measure.compose import MODELS
+from evidence.measure.record import Interpreter, arrays, need_fields, public, same_bits
 
 CUTS = (1, 2, 7, 128, 256, 399)
 ROWS = (4, 1, 2, 7, 1000)
-MODELS = "local", "shuffle", "joint", "central"
 THETA = np.array([0.6, 0.3, -0.1])
 SPOILED = 77  # a number that no fresh state holds
 ROUNDS = 400  # of the common stream, or as many as a policy was built for
@@ -46,7 +46,7 @@ def rows(make) -> None:
             if K != 4:
                 continue  # it is not made for so few, or so many
             raise
-        X, R, _ = stream_for(policy, 100, getattr(policy.params, "K", K))
+        X, R, _ = stream_for(policy, 100, K)
         try:
             plays_rows(policy, X, R)
         except CheckFailed:
@@ -57,9 +57,7 @@ def rows(make) -> None:
 
 def plays_rows(policy, X, R) -> None:
     """One number of arms: kernels check nothing, so their output is looked at."""
-    arms = np.full(len(X), -1)
-    rng = np.random.default_rng(1)
-    policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
+    arms, _ = run(policy, X, R)
     K = X.shape[1]
     bad = arms[(arms < 0) | (arms >= K)]
     need(
@@ -67,6 +65,7 @@ def plays_rows(policy, X, R) -> None:
         f"with {K} rows it plays arm {bad[:1]}",
         "return an integer of range(X.shape[0])",
     )
+    rng = np.random.default_rng(1)
     arm = policy.select(policy.params, policy.init(policy.params), X[0], rng)
     need(
         isinstance(arm, int | np.integer),
@@ -105,7 +104,7 @@ def complete(make) -> None:
             "Policy(...) and Release(...) at the top of the module"
         ) from error
     need(
-        all(map(same_bits, flat(policy), flat(copy))),
+        not differs(policy, copy),
         "another policy comes out of pickle",
         "define kernels at the top of the module, and Params of numbers and arrays",
     )
@@ -118,7 +117,7 @@ def fresh_state(make) -> None:
         for part in arrays(policy.init(policy.params)):
             part.fill(SPOILED)
     state = policy.init(policy.params)
-    for name, part in zip(fields(state), flat(state), strict=True):
+    for name, part in public(state, ()).items():
         need(
             not np.isin(part, SPOILED).any(),
             f"init hands out State.{name} as it was left",
@@ -147,19 +146,18 @@ def again(make) -> None:
     """The same seed gives the same run, in one piece or in blocks."""
     policy = make(4)
     X, R, _ = stream_for(policy)
-    arms, state = run(policy, X, R)
-    kept = pickle.loads(pickle.dumps(state))
+    first = run(policy, X, R)
+    kept = pickle.loads(pickle.dumps(first))
     run(policy, X, 1.0 - R, seed=4)
     remedy = "keep all that is remembered in arrays that init makes, draw from rng alone"
-    need_same("a later run changes the state of this", remedy, kept, state)
+    need_same("a later run changes the state of this", remedy, kept, first)
     for how, cuts in (("with the same seed", ()), ("in blocks", CUTS)):
-        others, other = run(policy, X, R, cuts=cuts)
         found = f"arms or state differ when it plays again {how}"
-        need_same(found, remedy, state, other, arms, others)
-    start = flat(policy.init(policy.params))
-    for name, first, last in zip(fields(state), start, flat(state), strict=True):
+        need_same(found, remedy, first, run(policy, X, R, cuts=cuts))
+    start = public(policy.init(policy.params), ())
+    for name, last in public(first[1], ()).items():
         need(
-            np.isfinite(last).all() or not np.isfinite(first).all(),
+            np.isfinite(last).all() or not np.isfinite(start[name]).all(),
             f"the State holds NaN or inf in {name}",
             "look for a division by 0, or for a sum without limit",
         )
@@ -179,9 +177,8 @@ def data(make) -> None:
     at = np.arange(len(R)), arms
     R[:] = np.nan
     R[at] = before[1][at]
-    others, other = run(policy, X, R)
     found = "arms or state depend on rewards of arms that were not played"
-    need_same(found, "read R[t, arms[t]] alone", state, other, arms, others)
+    need_same(found, "read R[t, arms[t]] alone", (arms, state), run(policy, X, R))
 
 
 def live_equals_play(make) -> None:
@@ -214,7 +211,7 @@ def live_equals_play(make) -> None:
         x[:] = np.nan
     found = "select and update end in another state than play"
     remedy = "let play be the loop over both; store x.copy(), never x itself"
-    need_same(found, remedy, state, live)
+    need_same(found, remedy, (arms, state), (arms, live))
 
 
 # The first run, then all others.
@@ -276,13 +273,13 @@ def stream(n: int = ROUNDS, K: int = 4, d: int = 3, seed: int = 0):
     return X, (rng.random((n, K)) < mu).astype(np.float64), mu
 
 
-def stream_for(policy, n: int = ROUNDS, K: int = 0):
-    """A stream of K rows (0: as many as the policy takes, else 4), of the dimension that
-    it takes (3 where it does not care), with at most as many rounds as it was built for,
+def stream_for(policy, n: int = ROUNDS, K: int = 4):
+    """A stream of K rows, or as many as the policy was made for, of the dimension that it
+    takes (3 where it does not care), with at most as many rounds as it was built for,
     and one context in all rows where it takes no other.
     """
     n = min(n, contract.horizon(policy) or n)
-    K = K or getattr(policy.params, "K", 4)
+    K = getattr(policy.params, "K", K)
     X, R, mu = stream(n, K, getattr(policy.params, "d", 3))
     if contract.one_context(policy):
         X = np.ascontiguousarray(np.repeat(X[:, :1], X.shape[1], axis=1))
@@ -302,30 +299,19 @@ def run(policy, X: np.ndarray, R: np.ndarray, *, seed: int = 1, cuts=()):
     return arms, state
 
 
-def flat(state):
-    """The state as one tuple of arrays, nested tuples and scalars included."""
-    return tuple(np.array(part) for part in leaves(state))
+def differs(state, other) -> str:
+    """The first field of a state that is not the same bit for bit; "" if all are."""
+    others = public(other, ())
+    for name, part in public(state, ()).items():
+        if not same_bits(part, others[name]):
+            return name
+    return ""
 
 
-def fields(state, path: str = "") -> list[str]:
-    """The names of all parts of a state, "V.exact", in the order of `flat`."""
-    if not isinstance(state, tuple):
-        return [path]
-    found = []
-    names = getattr(state, "_fields", range(len(state)))
-    for name, part in zip(names, state, strict=True):
-        found += fields(part, f"{path}.{name}".lstrip("."))
-    return found
-
-
-def same_bits(a, b: np.ndarray) -> bool:
-    """Equal bit for bit; NaN equals NaN, as scratch arrays may hold anything."""
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-
-
-def need_same(found: str, remedy: str, state, other, arms=(), others=()) -> None:
-    """`need` that arms and states agree to the bit, else with the first that does not."""
-    for t, (arm, another) in enumerate(zip(arms, others, strict=True)):
+def need_same(found: str, remedy: str, one, other) -> None:
+    """`need` that two runs, (arms, state) each, agree to the bit, else with the first
+    arm or field that does not."""
+    for t, (arm, another) in enumerate(zip(one[0], other[0], strict=True)):
         need(arm == another, f"{found}: arm {arm} or {another} in round {t}", remedy)
-    for name, a, b in zip(fields(state), flat(state), flat(other), strict=True):
-        need(same_bits(a, b), f"{found}: State.{name}", remedy)
+    name = differs(one[1], other[1])
+    need(not name, f"{found}: State.{name}", remedy)

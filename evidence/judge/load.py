@@ -82,56 +82,48 @@ def load(what) -> Subject:
     no policy."""
     if isinstance(what, Policy):
         return Subject(name=what.name, factory=lambda: what, make=lambda K: what)
-    if callable(what):
-        return offered(what, lambda K: given(what, GUESSES | {"K": K}))
+    factory = what
+    example = what
+    told = GUESSES
     if what in policies.TABLE:
         factory = policies.factory(what)
-        make = functools.partial(policies.example, what)
-        return offered(factory, make, known(what))
-    module, digest = imported(str(what))
-    factory = maker(module, what)
-    example = getattr(module, "example", None)
-
-    def make(K):
-        return given(example, {"K": K}) if example else given(factory, GUESSES | {"K": K})
-
-    return offered(factory, make, digest=digest)
-
-
-def offered(factory, make, spec=NOTHING, digest: str = "") -> Subject:
-    """The `Subject` of a factory; its digest is that of the factory's file if none is
-    given."""
-    file = Path(factory.__code__.co_filename)
-    if not digest and file.exists():
-        digest = sha256(file.read_bytes())
+        example = functools.partial(policies.example, what)
+    elif not callable(what):
+        module = imported(str(what))
+        factory = maker(module, what)
+        example = factory
+        if hasattr(module, "example"):
+            example = module.example
+            told = {}  # its author's own choices
     return Subject(
         name=factory.__name__,
         factory=factory,
-        make=make,
-        spec=spec,
-        digest=digest,
+        make=lambda K: given(example, told | {"K": K}),
+        spec=known(what),
+        digest=digest(factory.__code__.co_filename),
     )
 
 
-def sha256(source: bytes) -> str:
-    """The digest of a source, in hexadecimal digits."""
-    return hashlib.sha256(source).hexdigest()
+def digest(file) -> str:
+    """SHA-256 of what a file holds now, in hexadecimal digits; "" if there is none."""
+    if not os.path.isfile(file):
+        return ""
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
 def imported(what: str):
-    """(module, digest) of a path or of a dotted name: what is run is what was read."""
+    """The module of a path or of a dotted name; of a path what it holds now, not what is
+    in a cache."""
     path = Path(what).resolve()
     try:
         if path.suffix != ".py":
-            module = importlib.import_module(what)
-            return module, sha256(Path(module.__file__).read_bytes())
-        source = path.read_bytes()
+            return importlib.import_module(what)
         spec = importlib.util.spec_from_file_location(f"judged_{path.stem}", path)
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         sys.path.append(str(path.parent))
-        exec(compile(source, path, "exec"), module.__dict__)
-        return module, sha256(source)
+        exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
+        return module
     # whatever a stranger's file raises, SystemExit included
     except BaseException as error:
         raise ValueError(f"{what} does not import: {said(error)}") from None
@@ -191,13 +183,7 @@ class Child:
         self.total = total
         self.spent = 0.0
         self.pool = None
-        self.seen = self.source()
-
-    def source(self):
-        """The digest of the policy's file now; None if there is no such file."""
-        file = Path(str(self.what))
-        is_file = file.suffix == ".py" and file.exists()
-        return sha256(file.read_bytes()) if is_file else None
+        self.seen = digest(str(what))
 
     def ask(self, task, *args):
         """The rows that task(subject, *args) gives, or one that says why it gives none.
@@ -223,7 +209,7 @@ class Child:
             elif passed >= self.limit:
                 found = failed(f"does not return within {self.limit:g} s of CPU")
         self.spent += time.perf_counter() - began
-        if self.source() != self.seen:
+        if digest(str(self.what)) != self.seen:
             raise ValueError(
                 f"{self.what} was written to while it was judged: judge it again"
             )

@@ -10,35 +10,31 @@ import contextlib
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats as sps
 
 from companion.accounting.privacy import ADD_OR_REMOVE
 from companion.contract import horizon
 from evidence.attacks.audit import AuditInstance, readers
 from evidence.judge.checks import run, stream_for
-from evidence.measure.compose import ALARM, measure, verdict, without_law
+from evidence.measure.compose import measure, verdict
 from evidence.measure.record import (
+    ADDED,
     VALUES,
     Leak,
     NotMeasured,
     Recorder,
     TooMany,
-    Unfit,
-    fresh_draws,
     fresh_rows,
 )
-from evidence.measure.replay import filler
+from evidence.measure.replay import draws_elsewhere, filler
 
-# quick: (d, epsilon) that are measured, too; the arena plays up to 8
-OTHER = {True: ((5, 8.0),), False: ((5, 8.0), (2, 0.5))}
+# whole lives that are measured, too, in a quick look the first; the arena plays up to 8
+OTHER = {"epsilon": 8.0, "d": 5, "T": 16}, {"epsilon": 0.5, "d": 2, "T": 16}
 TRIES = {True: 500, False: 2_000}  # quick: records among which the search looks
 # rounds of whole short lives, and of a long run, at most
 SHORT = (16, 23)
 LONG = 400
 QUICK_LONG = 100  # of a short look
 RELEASES = 3  # a run goes on until it has shown so much
-LAWS = {"gaussian": sps.norm, "laplace": sps.laplace}
-BINS = np.array([0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0])
 
 
 def promised(subject):
@@ -70,24 +66,21 @@ class Plan(NamedTuple):
     start: int = 0  # rounds that are played before
     own: int | None = None  # number of an instance of the package's
     cut: bool = False  # part of a run, in which a record need not lose all
-    hindered: str = ""  # why it cannot be measured
 
 
 def plans(subject, quick: bool):
     """The `Plan`s: the instances of a policy of this package; else the example for a few
     rounds; another dimension and budget; whole short lives; a long run, its end, and
-    where its noise is least."""
+    where its noise is least; last a row that says why a plan cannot be made."""
     takes = subject.takes
-    found = []
-    for i in range(len(subject.spec.measured())):
-        found.append(Plan(f"instance {i + 1}", own=i))
+    own = range(len(subject.spec.measured()))
+    found = [Plan(f"instance {i + 1}", own=i) for i in own]
     if found:
         return found
     found.append(Plan("its example", cut="T" in takes))
     if "epsilon" in takes:
-        for d, epsilon in OTHER[quick]:
-            told = {"epsilon": epsilon, "d": d, "T": SHORT[0]}
-            told = {name: value for name, value in told.items() if name in takes}
+        for other in OTHER[:1] if quick else OTHER:
+            told = {name: value for name, value in other.items() if name in takes}
             text = " and ".join(f"{name} = {value:g}" for name, value in told.items())
             found.append(Plan(text, told=told, rounds=told.get("T")))
     if "T" in takes:
@@ -103,15 +96,16 @@ def plans(subject, quick: bool):
             "the factory takes no argument `epsilon`, so one budget alone is measured -> "
             "call it `epsilon`, and give all else a default"
         )
-        found.append(Plan("another budget", hindered=why))
+        row = {"what": "another budget", "outcome": "not measured", "found": why}
+        found.append(row)
     return found
 
 
 def odd_rounds(case):
     """{(first, number of rounds)} of a long run that are looked at alone: its end, and
     where its noise is least: noise that is used again is no noise there."""
-    calls = played(case, True)
-    if not calls or not {law for call in calls for law, _ in call.clean} <= LAWS.keys():
+    calls = played(case)
+    if not calls or not {law for call in calls for law, _ in call.clean} <= ADDED:
         return set()
     sizes = [fresh_rows(call, 20, 5).std(axis=0).min() for call in calls]
     rounds = [call.round for call in calls]
@@ -123,15 +117,13 @@ def odd_rounds(case):
     return found
 
 
-def played(case, guesses: bool = False):
+def played(case):
     """The calls that release something, of a run on fillers."""
-    return Recorder(case, guesses=guesses).play(filler(case)).calls
+    return Recorder(case).play(filler(case)).calls
 
 
 def instance(subject, plan: Plan):
     """The `AuditInstance` of a plan."""
-    if plan.hindered:
-        raise NotMeasured(plan.hindered)
     policy = subject.policy
     if plan.own is not None:
         return subject.spec.measured()[plan.own]
@@ -158,26 +150,17 @@ def instance(subject, plan: Plan):
         while case.rounds < most and len(played(case)) < RELEASES:
             case = case._replace(rounds=min(2 * case.rounds, most))
     if policy.guarantee.neighbours == ADD_OR_REMOVE:
-        return ended(case)
-    return case
-
-
-def ended(case):
-    """The instance up to its last release: without a record there is one round less."""
-    n = len(played(case))
-    while n > 0:
-        shorter = case._replace(rounds=case.rounds - 1)
-        if len(played(shorter)) < n:
-            break
-        case = shorter
+        # up to the last release: without a record there is one round less
+        last = max((call.round for call in played(case)), default=case.rounds - 1)
+        case = case._replace(rounds=last + 1)
     return case
 
 
 def measured(subject, plan: Plan, quick: bool):
     """The row of an instance that is rebuilt, with its interval and with what was
     played.  A run that shows too much is cut to half its rounds until it does not."""
-    searches = plan.rounds is None and plan.own is None
-    tries = TRIES[quick] if searches else 0
+    is_example = plan.rounds is None and plan.own is None
+    tries = TRIES[quick] if is_example else 0
     try:
         case = instance(subject, plan)
         while True:
@@ -197,18 +180,14 @@ def rebuilt(case, tries: int):
     """The row of an instance.  Raises `Leak` and `NotMeasured`."""
     g = case.policy.guarantee
     found = measure(case, tries)
-    # an infinite end: no law was known, numbers were counted
-    if found.high < np.inf and found.chance > ALARM and law_chance(case) <= ALARM:
-        found = without_law(case, Unfit("many draws have not the law of the noise"))
     holds, words = verdict(g, found)
-    if draws_elsewhere(case):
-        by_size = holds is False and verdict(g, found._replace(low=0.0))[0] is not False
-        few = VALUES in {law for law, _ in played(case)[0].clean}
-        if few or (by_size and found.low < np.inf):
-            raise NotMeasured(
-                "what is drawn outside the declared kernels may hide a record, or show "
-                "it -> draw it inside the kernel that a Release names"
-            )
+    by_size = holds is False and found.low < np.inf
+    few = VALUES in {law for law, _ in played(case)[0].clean}
+    if (by_size or few) and draws_elsewhere(case, first=1):
+        raise NotMeasured(
+            "what is drawn outside the declared kernels may hide a record, or show "
+            "it -> draw it inside the kernel that a Release names"
+        )
     dimension = getattr(case.policy.params, "d", None)
     return {
         "outcome": {True: "measured", False: "refuted", None: "bounded"}[holds],
@@ -217,41 +196,5 @@ def rebuilt(case, tries: int):
         f"{found.releases} releases",
         "low": found.low,
         "high": found.high,
-        "movement": found.movement,
         "releases": found.releases,
     }
-
-
-def draws_elsewhere(case) -> bool:
-    """Whether the first release without its noise still depends on draws: a secret coin,
-    say."""
-    if case.assumes_compliance:
-        return False
-    recorder = Recorder(case, guesses=False)
-    seen = set()
-    for seed in range(8):
-        clean = recorder.play(filler(case), seed=seed).calls[0].clean
-        seen.add(b"".join(numbers.round(9).tobytes() for _, numbers in clean))
-    return len(seen) > 1
-
-
-def law_chance(case, n: int = 20_000):
-    """p-value of many draws of the first release, of at most 100 numbers: how many fall
-    into `BINS` of their law, by Bonferroni; 0 where one value comes more than three
-    times."""
-    call = played(case, True)[0]
-    if sum(numbers.size for _, numbers in call.clean) > 100:
-        return 1.0
-    chances = [1.0]
-    draws = fresh_draws(call, n, 21)
-    for (name, _), part in zip(call.clean, draws, strict=True):
-        if name not in LAWS:
-            continue
-        law = LAWS[name]
-        z = np.reshape(part, (n, -1))
-        for column in z.T[np.ptp(z, axis=0) > 1e-9]:
-            again = np.unique(column, return_counts=True)[1].max()
-            u = law.cdf((column - column.mean()) / column.std() * law.std())
-            found = sps.chisquare(np.histogram(u, BINS)[0], n * np.diff(BINS)).pvalue
-            chances.append(z.shape[1] * found if again < 4 else 0.0)
-    return min(chances)

@@ -26,17 +26,17 @@ from companion.stats import lower_end, upper_end
 from evidence.attacks import audit
 from evidence.measure import record
 from evidence.measure.record import (
-    LONG,
+    UNKNOWN,
     VALUES,
     Leak,
     NotMeasured,
-    Played,
     Recorder,
     TooMany,
     Unfit,
 )
 from evidence.measure.replay import (
     CHOSEN,
+    draws_elsewhere,
     farthest,
     filler,
     need_quiet,
@@ -47,8 +47,11 @@ from evidence.measure.replay import (
 ALARM = 1e-7  # false alarms of one interval or test; several hundred are made
 REACH = 1.01  # the search comes this close to the largest movement
 SLACK = 1.06  # a bound that need not be attained exceeds the truth by no more
+# bound_is_tight: by how much the promise may exceed what the search finds
+REACHES = {True: REACH, False: SLACK, None: np.inf}
 MODELS = "local", "shuffle", "joint", "central"
 WIDE = 2.0  # a promise is measured where both ends lie within this factor of it
+WISHARTS = 5_000  # draws of matrices
 BEFORE = 16  # calls before the first that a record moves, whose noise is drawn, too
 COUNTED = 12_000  # rounds of each input where no law is known, and numbers are counted
 
@@ -57,67 +60,47 @@ COUNTED = 12_000  # rounds of each input where no law is known, and numbers are 
 
 
 class Measured(NamedTuple):
-    """Movement, releases and noise of an algorithm, and what follows for its guarantee.
+    """What an algorithm lets out, and what follows for its guarantee.
 
     A promise that is right lies between `low` and `high`; a false alarm has a chance of a
     few times `ALARM`.
     """
 
-    # the largest distance that one record moves all releases together, with the same
-    # noise
-    movement: float
     releases: int  # calls that this record enters
-    low: float  # epsilon at the guarantee's delta
+    # epsilon at the guarantee's delta; infinite if noise does not hide all that any
+    # record moves, however far outside the universe
+    low: float
     high: float
-    # whether noise hides all that any record moves, however far outside the universe
-    bounded: bool
-    chance: float = 1.0  # smallest p-value of the tests that the noise has its law
 
 
-class Verdict(NamedTuple):
-    """How a promise stands beside a `Measured`."""
-
-    # True: within a factor `WIDE` of both ends; None: not refuted; False: refuted
-    holds: bool | None
-    words: str
-
-
-def verdict(guarantee, found: Measured) -> Verdict:
-    """`Verdict` of a promise beside a `Measured`."""
+def verdict(guarantee, found: Measured):
+    """How a promise stands beside a `Measured`: True (within a factor `WIDE` of both
+    ends), None (not refuted) or False (refuted), and in words."""
     epsilon = guarantee.epsilon
     span = f"[{found.low:.3g}, {found.high:.3g}]"
+    words = f"epsilon = {span} is measured, {epsilon:.3g} is promised"
     if epsilon == np.inf:
-        if found.bounded:
-            return Verdict(None, "nothing is promised, though a record moves little")
-        return Verdict(True, "nothing is promised, and nothing limits a record")
-    if not found.bounded:
-        return Verdict(
+        if found.low < np.inf:
+            return None, "nothing is promised, though a record moves little"
+        return True, "nothing is promised, and nothing limits a record"
+    if found.low == np.inf:
+        return (
             False,
             "records far outside the universe move the releases without limit, or no "
             "noise hides what a record moves: clip the record before it is added, and "
             "give every release its own noise",
         )
     if found.low > epsilon + 1e-9:
-        return Verdict(False, f"epsilon = {span} is measured, {epsilon:.3g} is promised")
+        return False, words
     if found.releases == 0:
-        return Verdict(None, "no record enters a release in the rounds that were played")
+        return None, "no record enters a release in the rounds that were played"
     if found.low < epsilon / WIDE or found.high > epsilon * WIDE:
-        return Verdict(
+        return (
             None,
             f"the measured {span} is no interval within a factor of {WIDE:g} around the "
             f"promised {epsilon:.3g}: it does not confirm it",
         )
-    return Verdict(True, f"epsilon = {span} is measured, {epsilon:.3g} is promised")
-
-
-# where a record moves as far as it likes
-UNBOUNDED = Measured(
-    movement=np.inf,
-    releases=0,
-    low=np.inf,
-    high=np.inf,
-    bounded=False,
-)
+    return True, words
 
 
 def measure(case, tries: int = 0) -> Measured:
@@ -127,21 +110,29 @@ def measure(case, tries: int = 0) -> Measured:
     Raises `Leak` if others see more of a record than the declared releases, and
     `NotMeasured` where relation, trust model or laws are not known here, or not together.
     """
-    g = case.policy.guarantee
-    if g.model not in MODELS:
-        raise NotMeasured(f"model must be one of {MODELS}; got {g.model!r}")
-    record.need_fields(record.begin(case, np.random.default_rng(0)), case.private_fields)
+    model = case.policy.guarantee.model
+    if model not in MODELS:
+        raise NotMeasured(f"model must be one of {MODELS}; got {model!r}")
     try:
-        base = Recorder(case).play(filler(case))
-        names = frozenset(part.law for call in base.calls for part in call.clean)
-        if not names:
+        recorder = Recorder(case)
+        base = recorder.play(filler(case))
+        laws = {part.law for call in base.calls for part in call.clean}
+        if not laws:
             raise NotMeasured(
                 f"nothing is let out in {case.rounds} rounds: release sooner in example()"
             )
-        if names not in LAWS:
-            known = [sorted(laws) for laws in LAWS]
-            raise NotMeasured(f"laws must be one of {known}; got {sorted(names)}")
-        return by_law(case, LAWS[names](case, names), tries)
+        if UNKNOWN in laws:
+            methods = sorted(recorder.methods)
+            raise Unfit(f"no law of noise is known for draws by {methods}")
+        name = " + ".join(sorted(laws))
+        if name not in LAWS:
+            raise NotMeasured(f"laws must be one of {list(LAWS)}; got {sorted(laws)}")
+        if name == VALUES and draws_elsewhere(case):
+            raise Unfit(
+                "what the calls draw is not independent: noise is held in the State, so "
+                "'values', drawn afresh in every call, is not their law"
+            )
+        return by_law(case, LAWS[name](case, name), tries)
     except Unfit as why:
         return without_law(case, why)
 
@@ -150,25 +141,24 @@ def by_law(case, law, tries: int = 0) -> Measured:
     """`Measured` where all releases have known laws: the worst of all positions.  Raises
     `Unfit` if the noise has not this law."""
     g = case.policy.guarantee
-    worst = Measured(movement=0.0, releases=0, low=0.0, high=0.0, bounded=True)
+    worst = Measured(releases=0, low=0.0, high=0.0)
     for position in positions(case):
-        if case.rounds <= 4 * LONG and not isinstance(case.policy, Optimiser):
+        if not isinstance(case.policy, Optimiser):
             need_quiet(case, position.at)
         seen = see(case, position, tries=tries)
         tries = 0  # searched once, at the first position
+        for run in seen.runs:
+            record.need_same_noise(run, seen.base)
         if not seen.bounded():
-            return UNBOUNDED._replace(releases=seen.releases())
-        movement = float(seen.distances().max())
-        loss = law.loss(seen) if movement > 0.0 else Loss(0.0, 0.0)
-        if loss.chance <= ALARM:
-            raise Unfit(f"the noise has not the law {law.name!r}")
+            return Measured(releases=seen.releases(), low=np.inf, high=np.inf)
+        low = 0.0
+        high = 0.0
+        if seen.distances().any():
+            low, high = law.loss(seen)
         worst = Measured(
-            movement=max(worst.movement, movement),
             releases=max(worst.releases, seen.releases()),
-            low=float(max(worst.low, loss.low)),
-            high=float(max(worst.high, loss.high)),
-            bounded=bool(worst.bounded and loss.low < np.inf),
-            chance=float(min(worst.chance, loss.chance)),
+            low=float(max(worst.low, low)),
+            high=float(max(worst.high, high)),
         )
     if g.model == "shuffle" and law.name != "counts" and worst.low > g.epsilon:
         raise NotMeasured(
@@ -186,20 +176,15 @@ def without_law(case, why) -> Measured:
     clamped or rounded after the noise was added, which is no leak; `Leak` where another
     law was declared.
     """
-    recorder = Recorder(case, guesses=False)
+    recorder = Recorder(case)
     recorder.play(filler(case))
-    counted = Counted(0.0, False)
+    low = 0.0
+    lumps = False
     if not isinstance(case.policy, Optimiser):
-        counted = shown_apart(case, *farthest(case, positions(case)[0]))
-    if counted.low > case.policy.guarantee.epsilon:
-        return Measured(
-            movement=np.nan,
-            releases=1,
-            low=counted.low,
-            high=np.inf,
-            bounded=True,
-        )
-    if recorder.is_declared and not counted.lumps:
+        low, lumps = shown_apart(case, *farthest(case, positions(case)[0]))
+    if low > case.policy.guarantee.epsilon:
+        return Measured(releases=1, low=low, high=np.inf)
+    if not recorder.methods and not lumps:
         raise Leak(f"{why}, as its Release declares")
     kernel = record.uncompiled(next(iter(case.releases)))
     raise NotMeasured(
@@ -210,26 +195,23 @@ def without_law(case, why) -> Measured:
     )
 
 
-class Counted(NamedTuple):
-    """What counting says of two lists of records."""
-
-    low: float  # epsilon is at least so large
-    lumps: bool  # whether some numbers come again and again
-
-
-def shown_apart(case, one, other) -> Counted:
-    """`Counted` on all numbers that runs show: the best of a few statistics, each chosen
-    on one half and counted on the other."""
+def shown_apart(case, one, other):
+    """(epsilon at least, whether some numbers come again and again) of two lists of
+    records, counted on all numbers that runs show: the best of a few statistics, each
+    chosen on one half and counted on the other."""
     half = min(COUNTED // case.rounds, 4_000) // 2
-    rng = np.random.default_rng(23)
-    play = record.watched(case)
-    runs = [play(records, rng) for records in (one, other) for _ in range(2 * half)]
+    watcher = record.Watcher(case)
+    runs = []
+    for records in (one, other):
+        for _ in range(2 * half):
+            run = watcher.play(records, seed=len(runs))
+            runs.append(np.concatenate([[], *run.calls]))
     m = min(len(numbers) for numbers in runs)
     # (input, half, run, number): the first halves choose
     z = np.array([numbers[:m] for numbers in runs]).reshape(2, 2, half, m)
     z = z[..., np.ptp(z[:, 0], axis=(0, 1)) > 0.0]
     if z.shape[3] == 0:
-        return Counted(0.0, False)
+        return 0.0, False
     pilot = z[:, 0]
     u = (z - np.median(pilot, axis=(0, 1))) / pilot.std(axis=(0, 1))
     weights = u[0, 0].mean(axis=0) - u[1, 0].mean(axis=0)
@@ -247,13 +229,13 @@ def shown_apart(case, one, other) -> Counted:
     low = 0.0
     for x in statistics:
         low = max(low, audit.bound_on_halves(x[:, 0], x[:, 1], delta, level))
-    return Counted(low, bool(common.count.max() > 3))
+    return low, bool(common.count.max() > 3)
 
 
 # --- tests of a law
 
 
-def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True) -> float:
+def law_chance(z: np.ndarray, law, error: float = 0.0) -> float:
     """p-value, by Bonferroni, of the test that all columns of z (n, m) have this law of
     SciPy and are independent: shape (Kolmogorov and Smirnov), the largest draw, and the
     rank correlations of the draws and of their sizes.
@@ -270,9 +252,15 @@ def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True)
     too_small = np.exp(inside.min())
     too_large = 1.0 if error else -np.expm1(inside.max())
     tests = [m * shape, m * too_small, m * too_large]
-    if independent:
-        tests += [unrelated(z), unrelated(np.abs(z))]
+    tests += [unrelated(z), unrelated(np.abs(z))]
     return float(min(1.0, *tests))
+
+
+def most_often(z: np.ndarray) -> int:
+    """How often a number comes in a column of z (n, m); 0 where all are constant."""
+    columns = z.T[np.ptp(z, axis=0) > 1e-9]
+    counts = [np.unique(column, return_counts=True)[1].max() for column in columns]
+    return max(counts, default=0)
 
 
 def unrelated(z: np.ndarray) -> float:
@@ -291,8 +279,6 @@ def unrelated(z: np.ndarray) -> float:
 
 def normal_epsilon(delta: float, mu: float) -> float:
     """epsilon of normal noise at this sensitivity over noise."""
-    if mu == 0.0:
-        return 0.0
     return float(dp_accounting.get_epsilon_gaussian(1.0 / mu, delta))
 
 
@@ -352,29 +338,22 @@ def ranged_epsilon(losses, delta: float) -> float:
 # --- laws of noise
 
 
-class Loss(NamedTuple):
-    """What one record loses, epsilon at the guarantee's delta."""
-
-    low: float
-    high: float
-    chance: float = 1.0  # p-value of the law of the noise
-
-
 class Law:
-    """Noise of one law in one case.  `loss` gives the `Loss` of what was `Seen` at one
-    position; what is drawn of the noise is kept for the others."""
+    """Noise of one law in one case.  `loss` gives (low, high), epsilon at the guarantee's
+    delta that the record of one position loses by what was `Seen`, and raises `Unfit` if
+    the noise has another law; what is drawn of the noise is kept for other positions."""
 
-    def __init__(self, case, names):
+    def __init__(self, case, name: str):
         self.case = case
-        self.names = names
-        self.name = sorted(names)[0]
+        self.name = name
         self.delta = case.policy.guarantee.delta
         self.noise = {}
-        self.reach = SLACK  # by how much the promise may exceed what the search finds
-        if case.bound_is_tight:
-            self.reach = REACH
-        elif case.bound_is_tight is None:
-            self.reach = np.inf
+        self.reach = REACHES[case.bound_is_tight]
+
+    def need(self, chance: float) -> None:
+        """Raise `Unfit` if the noise fits this law with no more than this p-value."""
+        if chance <= ALARM:
+            raise Unfit(f"the noise has not the law {self.name!r}")
 
 
 # --- noise that is added to numbers
@@ -424,32 +403,40 @@ def independent(z: np.ndarray, standard_errors: float) -> Noise:
 class Added(Law):
     """Noise that is added to numbers, whatever sums of its draws are shown.
 
-    A law of this kind says by `chance` whether independent draws (n, m) fit (z are the
-    shown sums of them), by `scale` how large they are, (m,), and by `epsilon` what moves
-    (pairs, m) cost that are so many times the scale: a lower and an upper end.
+    A law of this kind has a `shape`, of SciPy, and says by `chance` whether independent
+    draws (n, m) fit (z are the shown sums of them), by `scale` how large they are, (m,),
+    and by `epsilon` what moves (pairs, m) cost that are so many times the scale: a lower
+    and an upper end.
     """
 
+    shape = sps.norm
     most = 16_000  # draws
     sure = 0.0  # see `independent`
 
-    def loss(self, seen) -> Loss:
+    def chance(self, draws, z) -> float:
+        """p-value of the shape; 0 where a number comes again and again."""
+        if most_often(z) > 3:
+            return 0.0
+        return law_chance(draws / self.scale(draws), self.shape)
+
+    def loss(self, seen):
         """By the draws that the record moves."""
-        ratios, noise = self.hidden(seen)
+        ratios, n = self.hidden(seen)
         if ratios.max() == np.inf:
-            return Loss(np.inf, np.inf)
-        low, high = self.epsilon(ratios, len(noise.draws))
-        return Loss(low, high, noise.chance)
+            return np.inf, np.inf
+        return self.epsilon(ratios, n)
 
     def hidden(self, seen):
-        """(ratios of moves to the noise that hides them, this `Noise`): of all calls that
-        a record moves, and of `BEFORE` earlier and later, whose noise may be the same."""
+        """(ratios of moves to the noise that hides them, number of draws): of all calls
+        that a record moves, and of `BEFORE` earlier and later, whose noise may be the
+        same."""
         law = self.name
-        moves = seen.moves(seen.stacked(law))
-        owners = seen.owners(law)
+        numbers, owners = seen.stacked(law)
+        moves = seen.moves(numbers)
         moved = owners[moves.any(axis=0)]
-        first = max(moved.min() - BEFORE, 0)
-        last = min(moved.max() + BEFORE, owners.max())
-        columns = (first <= owners) & (owners <= last)
+        columns = (moved.min() - BEFORE <= owners) & (owners <= moved.max() + BEFORE)
+        first = owners[columns].min()
+        last = owners[columns].max()
         if (first, last) not in self.noise:
             calls = range(first, last + 1)
             n = int(np.clip(160_000 // len(calls), 2_000, self.most))
@@ -459,7 +446,7 @@ class Added(Law):
                     f"{m} numbers that one record may move are too many to measure "
                     "their noise together"
                 )
-            z = record.joint_noise(self.case, seen.base, law, n, 3, calls)
+            z = record.joint_noise(self.case, seen.base, law, n, calls)
             noise = independent(z, self.sure)
             new = noise.draws[:, noise.draws.any(axis=0)]
             self.noise[first, last] = noise._replace(
@@ -467,14 +454,14 @@ class Added(Law):
                 chance=self.chance(new, z),
             )
         noise = self.noise[first, last]
-        return noise.ratios(moves[:, columns]), noise
+        ratios = noise.ratios(moves[:, columns])
+        if ratios.max() < np.inf:
+            self.need(noise.chance)
+        return ratios, len(noise.draws)
 
 
 class Gaussian(Added):
     """Normal noise of any covariance, over all calls together, by its exact loss."""
-
-    def chance(self, draws, z) -> float:
-        return law_chance(draws / self.scale(draws), sps.norm)
 
     def scale(self, draws):
         return draws.std(axis=0)
@@ -498,19 +485,14 @@ class Counts(Gaussian):
     side."""
 
     def chance(self, draws, z) -> float:
-        """Of the numbers, whose distribution function is nearly normal (Berry and
-        Esseen)."""
+        """Their distribution function differs from a normal one by less than the largest
+        of its steps."""
         if self.delta == 0.0:
             raise NotMeasured(
                 "binomial noise is measured by a normal law, which needs delta > 0"
             )
-        z = z[:, z.std(axis=0) > 0.0]
-        z = z / z.std(axis=0)
-        gaps = np.diff(np.sort(z, axis=0), axis=0)
-        step = np.where(gaps > 1e-9, gaps, np.inf).min(axis=0)
-        error = min(0.91 * step.max(initial=0.0), 0.5)
-        own = law_chance(z, sps.norm, error, independent=False)
-        return min(own, unrelated(np.abs(draws)))
+        error = most_often(z) / len(z)
+        return law_chance(draws / self.scale(draws), self.shape, error)
 
 
 class Sampled(Gaussian):
@@ -528,7 +510,7 @@ class Sampled(Gaussian):
             for call in recorder.play(filler(self.case), seed=seed).calls:
                 times[self.drawn(call)] += 1
         evenly = sps.chisquare(times).pvalue
-        return min(law_chance(draws / self.scale(draws), sps.norm), evenly)
+        return min(super().chance(draws, z), evenly)
 
     def scale(self, draws):
         """One for all numbers."""
@@ -539,7 +521,7 @@ class Sampled(Gaussian):
         contexts = np.array([x for _, x, _ in filler(self.case)])
         return int(np.abs(contexts - call.args[2]).sum(axis=1).argmin())
 
-    def loss(self, seen) -> Loss:
+    def loss(self, seen):
         """Raises `Unfit` if a record moves a call that is about another one."""
         drawn = [i for i, c in enumerate(seen.base.calls) if self.drawn(c) == seen.at]
         moved = [part.call for part in seen.parts if seen.moves(part.numbers).any()]
@@ -559,11 +541,9 @@ class Sampled(Gaussian):
 class Laplace(Added):
     """Independent Laplace draws.  The interval is 6.5 standard errors wide each way."""
 
+    shape = sps.laplace
     most = 8_000
     sure = 6.0
-
-    def chance(self, draws, z) -> float:
-        return law_chance(draws / self.scale(draws), sps.laplace)
 
     def scale(self, draws):
         return np.abs(draws).mean(axis=0)
@@ -572,20 +552,15 @@ class Laplace(Added):
         """Losses add up at delta = 0, and are composed exactly else, for the pairs with
         the largest sums of losses and of their squares."""
         error = 6.5 * n**-0.5
-        up = (1.0 + error) * self.reach
-        if self.delta == 0.0:
-            most = ratios.sum(axis=1).max()
-            return (1.0 - error) * most, up * most
-        low = 0.0
-        high = 0.0
-        for power in (1, 2):
-            pair = ratios[(ratios**power).sum(axis=1).argmax()]
-            least = (1.0 - error) * pair
-            low = max(low, composed_epsilon(least, self.delta, laplace_distribution))
-            high = max(
-                high, composed_epsilon(up * pair, self.delta, laplace_distribution)
-            )
-        return low, high
+        ends = []
+        for factor in (1.0 - error, (1.0 + error) * self.reach):
+            epsilons = []
+            for power in (1, 2):
+                pair = factor * ratios[(ratios**power).sum(axis=1).argmax()]
+                one = composed_epsilon(pair, self.delta, laplace_distribution)
+                epsilons.append(one)
+            ends.append(max(epsilons))
+        return ends
 
 
 class Generalized(Added):
@@ -632,52 +607,45 @@ class Wishart(Law):
     """Matrices with the difference of two Wishart_d(d + 1, c I), fresh in every call;
     vectors beside them may have Laplace noise.  Losses add up at delta = 0."""
 
-    def loss(self, seen) -> Loss:
+    def loss(self, seen):
         """Of density proportional to exp(-tr/(2c)) each, the difference loses at most
         half the nuclear norm of the move over c.  `low` is of one pair of records, `high`
         of the worst pair of each law; both are 6.5 standard errors wide."""
         if self.delta > 0.0:
             raise NotMeasured("Wishart noise is measured at delta = 0 alone")
         vectors = 0.0
-        chances = []
-        if "laplace" in self.names:
-            ratios, noise = Laplace(self.case, ["laplace"]).hidden(seen)
+        if "laplace" in self.name:
+            ratios, _ = Laplace(self.case, "laplace").hidden(seen)
             vectors = ratios.sum(axis=1)
-            chances.append(noise.chance)
         matrices = 0.0
-        error = 0.0
         for part in seen.parts:
-            if part.law == "wishart":
-                if part.call not in self.noise:
-                    call = seen.base.calls[part.call]
-                    drawn = record.fresh_draws(call, 5_000, [9, part.call])[part.part]
-                    self.noise[part.call] = wishart_noise(record.centred(drawn))
-                noise = self.noise[part.call]
-                moves = seen.moves(part.numbers)
-                if noise.is_one_sided and moves.any():  # it bounds nothing
-                    return Loss(np.inf, np.inf)
-                nuclear = np.abs(np.linalg.eigvalsh(moves)).sum(axis=-1)
-                losses = nuclear.reshape(len(moves), -1) / (2 * noise.scale)
-                matrices += losses.sum(axis=1)
-                chances.append(noise.chance)
-                error = 6.5 * noise.error
+            moves = seen.moves(part.numbers)
+            if part.law != "wishart" or not moves.any():
+                continue
+            if part.call not in self.noise:
+                call = seen.base.calls[part.call]
+                drawn = record.fresh_draws(call, WISHARTS, [9, part.call])[part.part]
+                noise = record.centred(drawn)
+                corner = noise[..., 0, 0]
+                if -4.0 * corner.min() < corner.max():  # one-sided: it bounds nothing
+                    return np.inf, np.inf
+                scale, chance = wishart_noise(noise)
+                self.need(chance)
+                self.noise[part.call] = scale
+            nuclear = np.abs(np.linalg.eigvalsh(moves)).sum(axis=-1)
+            losses = nuclear.reshape(len(moves), -1) / (2 * self.noise[part.call])
+            matrices += losses.sum(axis=1)
+        error = 6.5 * WISHARTS**-0.5
         low = np.max(vectors + matrices)
         high = np.max(vectors) + np.max(matrices)
-        return Loss((1 - error) * low, (1 + error) * self.reach * high, min(chances))
+        return (1 - error) * low, (1 + error) * self.reach * high
 
 
-class WishartNoise(NamedTuple):
-    """Noise of the matrices of one call."""
-
-    scale: np.ndarray  # (nodes,): c
-    error: float  # relative standard error
-    is_one_sided: bool  # no difference
-    chance: float  # p-value of the law
-
-
-def wishart_noise(N: np.ndarray) -> WishartNoise:
-    """`WishartNoise` of N (n, ..., d, d): u'Nu is c times the difference of two
-    chi-squares with d + 1 degrees, whose variance is 4 (d + 1)."""
+def wishart_noise(N: np.ndarray):
+    """(scales c (nodes,), p-value of the law) of N (n, ..., d, d): u'Nu is c times the
+    difference of two chi-squares with d + 1 degrees, whose variance is 4 (d + 1) and
+    whose kurtosis 3 + 6/(d + 1): for d >= 2 the relative standard error is at most
+    1/sqrt(n)."""
     n = len(N)
     d = N.shape[-1]
     N = N.reshape(n, -1, d, d)
@@ -688,13 +656,7 @@ def wishart_noise(N: np.ndarray) -> WishartNoise:
     law = rng.chisquare(d + 1, 4 * n) - rng.chisquare(d + 1, 4 * n)
     columns = np.hstack([z / scale, along / scale]).T
     chance = min(sps.ks_2samp(column, law).pvalue for column in columns)
-    kurtosis = 3 + 12 / (2 * (d + 1))
-    return WishartNoise(
-        scale=scale,
-        error=np.sqrt((kurtosis - 1) / n) / 2,
-        is_one_sided=bool(-4 * z.min() < z.max()),
-        chance=min(chance, unrelated(z)),
-    )
+    return scale, min(chance, unrelated(z))
 
 
 # --- noisy choices
@@ -708,64 +670,55 @@ class Choice(Law):
     value, which is shown; "scores": the vertex +-e_j with the smallest product.
     """
 
-    def loss(self, seen) -> Loss:
+    def loss(self, seen):
         """Composed: a pick loses at most twice the move over the scale (Dwork and Roth
         2014, Claim 3.9), with Gumbel noise at least half of this: of the range in which
         the logarithms of two chances may differ; a value the move over the scale."""
         lows = []
         highs = []
-        chance = 1.0
         for part in seen.parts:
             far = np.abs(seen.moves(part.numbers)).max()
             if part.law in CHOSEN or far == 0.0:
                 continue
             if part.call not in self.noise:
                 self.noise[part.call] = self.of_call(seen.base.calls[part.call])
-            noise = self.noise[part.call]
+            small, large, picks = self.noise[part.call]
             each = [2.0]
             if part.law == "peeling":
-                each = [2.0, 1.0] * noise.picks
-            lows += [share * far / noise.high for share in each]
-            highs += [share * far / noise.low * self.reach for share in each]
-            chance = min(chance, noise.chance)
-        if "scores: gumbel" in self.names:
+                each = [2.0, 1.0] * picks
+            lows += [share * far / large for share in each]
+            highs += [share * far / small * self.reach for share in each]
+        if "scores: gumbel" in self.name:
             halves = np.divide(lows, 2.0)
             low = composed_epsilon(halves, self.delta, pure_distribution)
-            return Loss(low, ranged_epsilon(highs, self.delta), chance)
+            return low, ranged_epsilon(highs, self.delta)
         low = composed_epsilon(lows, self.delta, pure_distribution)
         high = composed_epsilon(highs, self.delta, pure_distribution)
-        return Loss(low, high, chance)
+        return low, high
 
     def of_call(self, call, n: int = 8_000):
-        """`ChoiceNoise`: of scores large + size and large, and noise of scale 1, the
-        first is chosen with the chance that a difference of two draws is below
-        size/scale; so it is for every pick that is left."""
-        law = DIFFERENCES[call.clean[0].law]
+        """(least and largest scale of the noise, number of picks): of scores large + size
+        and large, and noise of scale 1, the first is chosen with the chance that a
+        difference of two draws is below size/scale, for three times this size, too, and
+        for every pick that is left."""
+        law = LaplaceDifference()
+        if call.clean[0].law == "scores: gumbel":
+            law = sps.logistic
         size = 1e-3
         while (chosen(call, [size], 200)[:, 0] == 0).sum() < 150:
             size *= 2.0
-        share = share_of(chosen(call, [size], n)[:, 0] == 0)
+        share = share_of((chosen(call, [size], n)[:, 0] == 0).sum(), n)
         low, high = size / law.ppf(share[::-1])
-        tests = []
-        for more in (2 * size, 4 * size):
-            tests.append((more, chosen(call, [more], n)[:, 0] == 0))
+        tests = [(3 * size, chosen(call, [3 * size], n)[:, 0] == 0)]
         picks = chosen(call, [size, 0.0], n)
         if picks.shape[1] > 1:
             tests.append((size, picks[picks[:, 0] == 1, 1] == 0))
         fits = call.clean[0].law != "peeling" or values_fit(call, low, high)
         for more, hits in tests:
-            least, most = share_of(hits)
+            least, most = share_of(hits.sum(), len(hits))
             fits = fits and least <= law.cdf(more / low) and most >= law.cdf(more / high)
-        return ChoiceNoise(low, high, picks.shape[1], float(fits))
-
-
-class ChoiceNoise(NamedTuple):
-    """Noise by which one call chooses."""
-
-    low: float  # of its scale
-    high: float
-    picks: int
-    chance: float  # 1 if the law fits, 0 if not
+        self.need(float(fits))
+        return low, high, picks.shape[1]
 
 
 class LaplaceDifference(sps.rv_continuous):
@@ -776,19 +729,9 @@ class LaplaceDifference(sps.rv_continuous):
         return np.where(x > 0.0, 1.0 - tail, tail)
 
 
-DIFFERENCES = {
-    "peeling": LaplaceDifference(),
-    "scores: laplace": LaplaceDifference(),
-    "scores: coordinates": LaplaceDifference(),
-    "scores: gumbel": sps.logistic,
-}
-
-
-def share_of(hits) -> np.ndarray:
-    """(low, high) of the chance of these hits."""
-    counts = hits.sum()
-    n = len(hits)
-    return np.array([lower_end(counts, n, ALARM), upper_end(counts, n, ALARM)])
+def share_of(counts, n: int, tail: float = ALARM) -> np.ndarray:
+    """(low, high) of chances, of so many hits in n draws."""
+    return np.array([lower_end(counts, n, tail), upper_end(counts, n, tail)])
 
 
 def chosen(call, leads, n: int) -> np.ndarray:
@@ -821,20 +764,17 @@ class Values(Law):
     exponential mechanism): the log ratios of their counted chances add up over the
     calls."""
 
-    def loss(self, seen) -> Loss:
+    def loss(self, seen):
         """Of the pair of records that few draws choose; others are counted."""
         if self.delta > 0.0:
             raise NotMeasured("few values are measured at delta = 0 alone")
-        if not self.noise:
-            need_fresh(self.case)
-            self.noise["is fresh"] = True
         far = 0.0
         for part in seen.parts:
             logs = np.log(tallied(part.numbers) + 0.5)
             far += np.abs(seen.moves(logs)).max(axis=1)
         one, other = seen.candidates.pairs[far.argmax()]
-        forth = np.zeros(2)
-        back = np.zeros(2)
+        forth = 0.0
+        back = 0.0
         for part in seen.parts:
             if seen.moves(part.numbers).any():
                 a = seen.runs[one].calls[part.call]
@@ -843,23 +783,7 @@ class Values(Law):
                 forth += log_ratio(counts)
                 back += log_ratio(counts[::-1])
         low, high = np.maximum(forth, back)
-        return Loss(low, self.reach * high)
-
-
-def need_fresh(case) -> None:
-    """Raise `Unfit` if, after the same outcomes, what a call draws follows draws before
-    it: noise that is held in the State."""
-    recorder = Recorder(case)
-    records = [(Played(0), x, r) for _, x, r in filler(case)]
-    base = recorder.play(records, seed=1)
-    for seed in range(2, 10):
-        again = recorder.play(records, seed=seed, script=base)
-        for call, other in zip(base.calls, again.calls, strict=True):
-            if not np.array_equal(call.clean[0].numbers, other.clean[0].numbers):
-                raise Unfit(
-                    "what the calls draw is not independent: noise is held in the State, "
-                    "so 'values', drawn afresh in every call, is not their law"
-                )
+        return low, self.reach * high
 
 
 def tallied(draws: np.ndarray) -> np.ndarray:
@@ -881,27 +805,24 @@ def counted_values(one, other, n: int = 20_000) -> np.ndarray:
 def log_ratio(counts) -> np.ndarray:
     """(low, high) of the largest log ratio of the first call's chances to the second's;
     (0, 0) where it is negative."""
-    n = counts[0].sum()
-    tail = ALARM / counts.size
-    low = lower_end(counts, n, tail)
-    high = upper_end(counts, n, tail)
+    low, high = share_of(counts, counts[0].sum(), ALARM / counts.size)
     with np.errstate(divide="ignore"):
         ends = [np.log(low[0] / high[1]).max(), np.log(high[0] / low[1]).max()]
     return np.maximum(ends, 0.0)
 
 
-LAWS = {  # names of the laws of all numbers that are let out
-    frozenset({"gaussian"}): Gaussian,
-    frozenset({"counts"}): Counts,
-    frozenset({"sampled"}): Sampled,
-    frozenset({"laplace"}): Laplace,
-    frozenset({"wishart"}): Wishart,
-    frozenset({"laplace", "wishart"}): Wishart,
-    frozenset({"generalized"}): Generalized,
-    frozenset({"prefix"}): Generalized,
-    frozenset({"peeling", "peeled", "picks"}): Choice,
-    frozenset({"scores: laplace", "vertex"}): Choice,
-    frozenset({"scores: coordinates", "vertex"}): Choice,
-    frozenset({"scores: gumbel", "vertex"}): Choice,
-    frozenset({VALUES}): Values,
+LAWS = {  # names of the laws of all numbers that are let out, in alphabetical order
+    "gaussian": Gaussian,
+    "counts": Counts,
+    "sampled": Sampled,
+    "laplace": Laplace,
+    "wishart": Wishart,
+    "laplace + wishart": Wishart,
+    "generalized": Generalized,
+    "prefix": Generalized,
+    "peeled + peeling + picks": Choice,
+    "scores: laplace + vertex": Choice,
+    "scores: coordinates + vertex": Choice,
+    "scores: gumbel + vertex": Choice,
+    VALUES: Values,
 }

@@ -32,6 +32,7 @@ OTHERS = 6  # users who ask for advice in every round, besides the one who is se
 LONG = 16  # rounds of a run beyond which one other user asks
 MANY = 400  # draws by which the chances of few values are told from each other
 EXTREME = 100  # draws of a round that are extreme; a loop that draws again must end
+UNKNOWN = "unknown"  # the law of noise by other draws, if none is declared
 VALUES = "values"  # the law of few values, drawn afresh in every call
 ADDED = {"gaussian", "laplace"}  # laws of noise that is added to what a record moves
 DRAWN = {  # methods that noise is drawn by: the law where only these are met
@@ -61,12 +62,6 @@ class Unfit(NotMeasured):
 # --- generators
 
 
-@functools.lru_cache(maxsize=4096)
-def seed_of(*numbers: int) -> np.random.SeedSequence:
-    """The seed that these numbers make; most are asked for again and again."""
-    return np.random.SeedSequence(numbers)
-
-
 class ExtremeRng(np.random.Generator):
     """A generator whose first exponentials are a million times too large, to reach
     extreme states."""
@@ -81,12 +76,11 @@ class ExtremeRng(np.random.Generator):
 
 
 def law_of(methods: set[str]) -> str:
-    """The law of noise that draws by these methods have; `Unfit` if none is known."""
+    """The law of noise that draws by these methods have, if one is known."""
     for law, known in DRAWN.items():
         if methods <= known:
             return law
-    drawn = sorted(methods) or "no generator"
-    raise Unfit(f"no law of noise is known for draws by {drawn}")
+    return UNKNOWN
 
 
 def is_generator(a) -> bool:
@@ -121,9 +115,8 @@ class Interpreter:
     """
 
     def __init__(self, instead=None):
-        self.instead = {}
-        for kernel, function in (instead or {}).items():
-            self.instead[uncompiled(kernel)] = function
+        instead = instead or {}
+        self.instead = {uncompiled(k): function for k, function in instead.items()}
         self.copies = {}
         self.spaces = {}
 
@@ -166,7 +159,6 @@ class Interpreter:
                 cells or None,
             )
             copy.__kwdefaults__ = function.__kwdefaults__
-            copy.__doc__ = function.__doc__
             copy.__module__ = function.__module__
             self.copies[function] = copy
             for cell, original in zip(cells, originals, strict=True):
@@ -215,31 +207,25 @@ def arrays(tree) -> list[np.ndarray]:
     return [leaf for leaf in leaves(tree) if isinstance(leaf, np.ndarray)]
 
 
-class Field(NamedTuple):
-    """A field of a State: its name, "V.exact" for a field of a field, and a copy."""
-
-    name: str
-    content: np.ndarray
-
-
-def public(state, private_fields, path: str = "") -> list[Field]:
-    """The fields of a state but for those that are named."""
+def public(state, private_fields, path: str = "") -> dict[str, np.ndarray]:
+    """Copies of the fields of a state but for those that are named; "V.exact" is a field
+    of a field."""
     if path in private_fields:
-        return []
+        return {}
     if not isinstance(state, tuple):
-        return [Field(path, np.array(state))]
+        return {path: np.array(state)}
     names = getattr(state, "_fields", map(str, range(len(state))))
-    found = []
+    fields = {}
     for name, part in zip(names, state, strict=True):
-        found += public(part, private_fields, f"{path}.{name}".lstrip("."))
-    return found
+        fields |= public(part, private_fields, f"{path}.{name}".lstrip("."))
+    return fields
 
 
 def need_fields(state, private_fields) -> None:
     """Raise ValueError if a private field is none of the State's."""
-    known = [field.name for field in public(state, ())]
+    known = list(public(state, ()))
     for name in private_fields:
-        if not any(field == name or field.startswith(f"{name}.") for field in known):
+        if len(public(state, [name])) == len(known):
             raise ValueError(
                 f"private must name fields of the State, of {known}; got {name!r}"
             )
@@ -277,9 +263,8 @@ class Run(NamedTuple):
     state: tuple  # the first one, whose arrays were overwritten
     calls: list
     arms: list  # [(arm of the user who is served, *arms of the others who ask)]
-    public: list  # `Field`s that others see, of every round
+    public: list  # the fields that others see, of every round
     changed: list  # arrays that recorded kernels changed
-    kept: Any = ()  # a copy of the state before the round from which others follow
 
 
 class Played(int):
@@ -291,11 +276,19 @@ def has_contexts(policy) -> bool:
     return hasattr(policy.params, "d")
 
 
+def dimension(policy) -> int:
+    """Dimension of a context; 1 for policies without contexts."""
+    return getattr(policy.params, "d", 1)
+
+
 def offered(policy, record) -> np.ndarray:
     """(K, d) contexts of the user with this record: hers stands in all rows."""
-    d = getattr(policy.params, "d", 1)
     K = getattr(policy.params, "K", 3)
-    x = np.zeros(d) if record is None else np.array(record[1], dtype=float)
+    x = (
+        np.zeros(dimension(policy))
+        if record is None
+        else np.array(record[1], dtype=float)
+    )
     return np.tile(x, (K, 1))
 
 
@@ -315,66 +308,25 @@ def begin(case, generator, policy=None):
     return uncompiled(policy.init)(policy.params)
 
 
-def watched(case):
-    """The function (records, rng) -> (m,): all numbers that one run shows, in order.
-
-    Nothing is replayed: it is the policy itself, as plain Python.
-    """
-    shown = []
-
-    def watch(kernel, read, *args):
-        result = copies.plain(kernel)(*args)
-        for _, part in read(result, *args):
-            shown.append(np.array(part, dtype=float).ravel())
-        return result
-
-    copies = Interpreter(
-        {kernel: partial(watch, kernel, read) for kernel, read in case.releases.items()}
-    )
-    policy = copies(case.policy)
-
-    def once(records, rng):
-        shown.clear()
-        state = begin(case, rng, policy)
-        for record in records:
-            if record is not None:
-                arm, _, r = record
-                X = offered(policy, record)
-                if follows(case):
-                    arm = int(policy.select(policy.params, state, X, rng))
-                x = X[arm % len(X)].copy()
-                policy.update(policy.params, state, arm, x, float(r), rng)
-        return np.concatenate([[], *shown])
-
-    return once
-
-
 class Recorder:
     """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a
     `Run`."""
 
-    def __init__(self, case, guesses: bool = True):
+    generator = ExtremeRng
+
+    def __init__(self, case):
         self.case = case
-        self.guesses = guesses  # whether an undeclared law is read off the draws
-        self.is_declared = True  # the law of every kernel that was called
+        self.methods = set()  # by which noise is drawn whose law is not declared
         self.laws = {}
         self.drawn = {}
-        recorders = {}
-        for kernel, read in case.releases.items():
-            recorders[kernel] = partial(self._call, kernel, read)
-        self.copies = Interpreter(recorders)
+        self.copies = Interpreter(
+            {k: partial(self._call, k, read) for k, read in case.releases.items()}
+        )
         self.policy = self.copies(case.policy)
 
-    def play(
-        self,
-        records,
-        *,
-        script: Run | None = None,
-        since: int = 0,
-        seed: int = 0,
-    ) -> Run:
+    def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
         """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the
-        script; both are the same before round `since`, so what follows begins there.
+        script.
 
         Every round, advice and update get streams of their own, so that runs with
         different records share all draws that no recorded kernel makes.
@@ -382,29 +334,21 @@ class Recorder:
         policy = self.policy
         private = self.case.private_fields
         s = begin(self.case, np.random.default_rng(seed), policy)
-        run = Run(state=s, calls=[], arms=[], public=[], changed=[], kept=[])
-        begun = 0
-        if script is not None and script.kept:
-            begun = since
-            (kept,) = script.kept
-            s = copied(kept)
-            run.calls.extend(call for call in script.calls if call.round < since)
-            run.arms.extend(script.arms[:since])
-            run.public.extend(script.public[: since * len(public(s, private))])
+        run = Run(state=s, calls=[], arms=[], public=[], changed=[])
         self.script = script
         self.run = run
         self.round = 0
         if isinstance(policy, Optimiser):
-            self._learn(s, records, seed)
+            X = np.array([x for _, x, _ in records], dtype=float)
+            Y = np.array([y for _, _, y in records], dtype=float)
+            rng = np.random.default_rng([seed, 0])
+            policy.run(policy.params, s, X, Y, rng, np.zeros(X.shape))
             records = ()
-        for t in range(begun, len(records)):
-            record = records[t]
-            if t == since:
-                run.kept.append(copied(s))
+        for t, record in enumerate(records):
             self.round = t
             self._play_round(s, record, seed)
-            run.public.extend(public(s, private))
-        run.public.extend(public(s, private))
+            run.public.append(public(s, private))
+        run.public.append(public(s, private))
         return run
 
     def _play_round(self, s, record, seed):
@@ -412,19 +356,19 @@ class Recorder:
         policy = self.policy
         t = self.round
         X = offered(policy, record)
-        rng = np.random.default_rng(seed_of(seed, t, 0))
+        rng = np.random.default_rng([seed, t, 0])
         released = len(self.run.calls)
         arm = int(policy.select(policy.params, s, X, rng))
         told = [arm]
         if len(self.run.calls) == released:  # else advice is a release itself
-            told += self._others(s, X.shape, seed_of(seed, t, 2))
+            told += self._others(s, X.shape, [seed, t, 2])
         self.run.arms.append(tuple(told))
         if record is None:
             return
         if not follows(self.case) or isinstance(record[0], Played):
             arm = record[0]
         x = X[arm % len(X)].copy()
-        noise = ExtremeRng(np.random.PCG64(seed_of(seed, t, 1)))
+        noise = self.generator(np.random.PCG64([seed, t, 1]))
         policy.update(policy.params, s, arm, x, float(record[2]), noise)
 
     def _others(self, s, shape, seed) -> list[int]:
@@ -439,20 +383,6 @@ class Recorder:
             arms.append(int(policy.select(policy.params, copied(s), X, rng)))
         return arms
 
-    def _learn(self, s, records, seed) -> None:
-        """An optimiser learns: step by step; by a batch method all at once."""
-        optimiser = self.policy
-        p = optimiser.params
-        if optimiser.step is None:
-            X = np.array([x for _, x, _ in records], dtype=float)
-            Y = np.array([y for _, _, y in records], dtype=float)
-            rng = np.random.default_rng([seed, 0])
-            optimiser.run(p, s, X, Y, rng, np.zeros(X.shape))
-            return
-        for t, (_, x, y) in enumerate(records):
-            rng = np.random.default_rng([seed, t])
-            optimiser.step(p, s, np.array(x, dtype=float), float(y), rng)
-
     def _call(self, kernel, read, *args):
         """The call of a recorded kernel, which is noted."""
         log = self.run.calls
@@ -460,7 +390,7 @@ class Recorder:
         is_added = {part.law for part in clean} <= ADDED
         noise = []
         if is_added:
-            noisy = self._released(kernel, read, args, np.random.default_rng(11))
+            noisy = released(self.copies, kernel, read, args, np.random.default_rng(11))
             noise = [a.numbers - b.numbers for a, b in zip(noisy, clean, strict=True)]
         is_base = self.script is None
         before = copied(args) if is_base or self.laws[kernel] == VALUES else ()
@@ -471,14 +401,12 @@ class Recorder:
             contents = arrays(before)
             shown = _let_out(parts, places, contents)
             self.run.changed.extend(
-                a for a, b in zip(places, contents, strict=True) if not same(a, b)
+                a for a, b in zip(places, contents, strict=True) if not same_bits(a, b)
             )
         else:  # put the script's outcomes in place of its own
             if len(log) >= len(self.script.calls):
                 raise Leak("the number of releases depends on a record")
             first = self.script.calls[len(log)]
-            if self.guesses:  # else what is shown is counted, whatever its noise
-                _need_same_noise(kernel, clean, noise, first.noise)
             shown = first.shown
             if not is_added or any(np.array_equal(result, a) for _, a in parts):
                 result = first.result  # what is not shown follows the record
@@ -499,28 +427,22 @@ class Recorder:
         )
         return result
 
-    def _released(self, kernel, read, args, rng) -> list[Part]:
-        """What a call on copies of its arguments shows with this generator."""
-        copy = copied(args, rng)
-        result = self.copies.plain(kernel)(*copy)
-        parts = read(result, *copy)
-        return [Part(law, np.array(numbers, dtype=float)) for law, numbers in parts]
-
     def _numbers(self, kernel, read, args) -> list[Part]:
         """The same with the same noise in every call, of `VALUES` many draws; where no
         law is declared it is that of the kernel's draws."""
         if kernel not in self.laws:
             rng = np.random.default_rng(0)
             noting = Mock(spec=rng, wraps=rng)  # which methods draw the noise
-            declared = [part.law for part in self._released(kernel, read, args, noting)]
+            parts = released(self.copies, kernel, read, args, noting)
+            declared = [part.law for part in parts]
             self.laws[kernel] = declared[0]
             if None in declared:
-                self.is_declared = False
                 methods = {name for name, _, _ in noting.method_calls}
-                self.laws[kernel] = law_of(methods) if self.guesses else "unknown"
+                self.laws[kernel] = law_of(methods)
+                self.methods |= methods or {"no generator"}
         law = self.laws[kernel]
         if law != VALUES:
-            clean = self._released(kernel, read, args, np.random.default_rng(12))
+            clean = released(self.copies, kernel, read, args, np.random.default_rng(12))
             return [part._replace(law=part.law or law) for part in clean]
         inputs = [np.asarray(a).tobytes() for a in leaves(args) if not is_generator(a)]
         key = (kernel, *inputs)
@@ -530,18 +452,42 @@ class Recorder:
         return [Part(VALUES, self.drawn[key])]
 
 
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays hold the same bits."""
-    return a.tobytes() == b.tobytes()
+class Watcher(Recorder):
+    """The same, whose calls are made once and as they are: a run's `calls` are all
+    numbers that it shows, in order."""
+
+    generator = np.random.Generator
+
+    def _call(self, kernel, read, *args):
+        result = self.copies.plain(kernel)(*args)
+        for _, part in read(result, *args):
+            self.run.calls.append(np.array(part, dtype=float).ravel())
+        return result
+
+    def _others(self, s, shape, seed):
+        return []
 
 
-def _need_same_noise(kernel, clean, noise, scripted) -> None:
+def released(copies, kernel, read, args, rng) -> list[Part]:
+    """What a call on copies of its arguments shows with this generator."""
+    copy = copied(args, rng)
+    parts = read(copies.plain(kernel)(*copy), *copy)
+    return [Part(law, np.array(numbers, dtype=float)) for law, numbers in parts]
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal bit for bit; NaN equals NaN, as scratch arrays may hold anything."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def need_same_noise(run, base) -> None:
     """Raise `Unfit` if a record changes the noise, up to the rounding of sums."""
-    for part, a, b in zip(clean, noise, scripted, strict=False):
-        error = 1e-6 * np.abs(part.numbers).max(initial=0.0)
-        if not np.allclose(a, b, rtol=1e-6, atol=error, equal_nan=True):
-            name = uncompiled(kernel).__name__
-            raise Unfit(f"the noise that `{name}` adds depends on a record")
+    for call, first in zip(run.calls, base.calls, strict=True):
+        for part, a, b in zip(call.clean, call.noise, first.noise, strict=False):
+            error = 1e-6 * np.abs(part.numbers).max(initial=0.0)
+            if not np.allclose(a, b, rtol=1e-6, atol=error, equal_nan=True):
+                name = uncompiled(call.kernel).__name__
+                raise Unfit(f"the noise that `{name}` adds depends on a record")
 
 
 def _let_out(parts, places, before) -> dict[int, np.ndarray]:
@@ -552,7 +498,7 @@ def _let_out(parts, places, before) -> dict[int, np.ndarray]:
     for i, a in enumerate(places):
         laws = [str(law) for law, part in parts if np.shares_memory(a, part)]
         hidden = [law == "peeling" or law.startswith("scores") for law in laws]
-        if laws and not (all(hidden) and same(a, before[i])):
+        if laws and not (all(hidden) and same_bits(a, before[i])):
             shown[i] = a.copy()
     return shown
 
@@ -562,18 +508,7 @@ def _let_out(parts, places, before) -> dict[int, np.ndarray]:
 
 def contents(call):
     """[(argument, what it held before the call)] of its arrays."""
-    return zip(arrays(call.live), arrays(call.args), strict=True)
-
-
-def contents_before(calls):
-    """The same before the first of these calls that takes an array."""
-    found = {}
-    for call in calls:
-        for a, content in contents(call):
-            # views are made anew
-            place = a.__array_interface__["data"][0], a.shape, a.strides
-            found.setdefault(place, (a, content))
-    return list(found.values())
+    return list(zip(arrays(call.live), arrays(call.args), strict=True))
 
 
 def contents_held(call, changed):
@@ -585,8 +520,8 @@ def contents_held(call, changed):
     return held
 
 
-def replayed(calls, first, held, rng):
-    """[[numbers of every part] of every call], made once more with rng.
+def replayed(calls, first, held, law: str, rng):
+    """(m,): all numbers of this law that the calls show, made once more with rng.
 
     Arrays begin with what they held `first`.  What no recorded kernel changes, a counter
     say, holds what it held in that call (`held`), and between calls others see what they
@@ -601,14 +536,16 @@ def replayed(calls, first, held, rng):
             a[...] = content
         args = [rng if is_generator(a) else a for a in call.live]
         parts = call.read(PLAIN.plain(call.kernel)(*args), *args)
-        numbers.append([np.array(part, dtype=float) for _, part in parts])
+        for clean, (_, part) in zip(call.clean, parts, strict=True):
+            if clean.law == law:
+                numbers.append(np.array(part, dtype=float).ravel())
         places = arrays(call.live)
         for i, after in call.shown.items():
             places[i][...] = after
-    return numbers
+    return np.concatenate(numbers)
 
 
-def joint_noise(case, run: Run, law: str, n: int, seed: int, calls) -> np.ndarray:
+def joint_noise(case, run: Run, law: str, n: int, calls) -> np.ndarray:
     """(n, m) draws of the noise of these calls of a run together, of all numbers of this
     law, without their mean, in the order in which they were made.
 
@@ -616,22 +553,19 @@ def joint_noise(case, run: Run, law: str, n: int, seed: int, calls) -> np.ndarra
     the State holds stays as it was.
     """
     chosen = [run.calls[i] for i in calls]
-    first = contents_before(chosen)
+    first = []
+    for call in reversed(chosen):  # the first call that takes an array has the last word
+        first += contents(call)
     changed = [*run.changed, *drawn_before(case, run.state)]
     held = [contents_held(call, changed) for call in chosen]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(3)
     rows = []
     for _ in range(n):
         start = first
         if isinstance(case.policy, Optimiser):
             again = arrays(begin(case, rng))
             start = [*first, *zip(arrays(run.state), again, strict=True)]
-        row = []
-        for call, parts in zip(chosen, replayed(chosen, start, held, rng), strict=True):
-            for clean, part in zip(call.clean, parts, strict=True):
-                if clean.law == law:
-                    row.append(part.ravel())
-        rows.append(np.concatenate(row))
+        rows.append(replayed(chosen, start, held, law, rng))
     return centred(np.array(rows))
 
 
@@ -641,7 +575,7 @@ def drawn_before(case, state):
         return []
     one, other = (arrays(begin(case, np.random.default_rng(seed))) for seed in (0, 1))
     pairs = zip(arrays(state), one, other, strict=True)
-    return [a for a, here, there in pairs if not same(here, there)]
+    return [a for a, here, there in pairs if not same_bits(here, there)]
 
 
 def centred(z: np.ndarray) -> np.ndarray:
@@ -656,11 +590,10 @@ def fresh_draws(call: Call, n: int, seed, scores: np.ndarray | None = None):
     args = copied(call.args)
     if scores is not None:
         call.read(None, *args)[0][1][...] = scores
-    alone = call._replace(live=args, args=copied(args), shown={})
-    first = contents_before([alone])
     rng = np.random.default_rng(seed)
-    drawn = [replayed([alone], first, [[]], rng)[0] for _ in range(n)]
-    return [np.array(part) for part in zip(*drawn, strict=True)]
+    drawn = [released(PLAIN, call.kernel, call.read, args, rng) for _ in range(n)]
+    parts = zip(*drawn, strict=True)
+    return [np.array([one.numbers for one in part]) for part in parts]
 
 
 def fresh_rows(call: Call, n: int, seed) -> np.ndarray:

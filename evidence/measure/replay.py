@@ -26,13 +26,13 @@ from evidence.measure.record import (
     Played,
     Recorder,
     Run,
+    dimension,
     fresh_rows,
     has_contexts,
-    same,
+    same_bits,
 )
 
 FEW = 16  # candidates for every round of a run of many rounds
-LONG = 40  # rounds that are many
 MOST = 1_200  # rounds that are played for all candidates together
 BEST = 4  # records that the search keeps
 LARGE = 1e6  # a reward as large as any where the universe has no bound
@@ -44,10 +44,10 @@ CHOSEN = {"peeled", "picks", "vertex"}
 
 
 class Position(NamedTuple):
-    """A round whose record is replaced, and its context where contexts are public."""
+    """A round whose record is replaced."""
 
     at: int
-    context: np.ndarray | None
+    records: list  # one per round; where contexts are public the replaced one has hers
 
 
 class Candidates(NamedTuple):
@@ -56,11 +56,6 @@ class Candidates(NamedTuple):
     records: list  # (arm, x, r), or None: no record
     outside: np.ndarray  # 0: near, 1: a thousand, 2: a billion times too large
     pairs: np.ndarray  # (pairs, 2) of those that are neighbours of each other
-
-
-def dimension(policy) -> int:
-    """Dimension of a context; 1 for policies without contexts."""
-    return getattr(policy.params, "d", 1)
 
 
 def universe(policy) -> Universe:
@@ -81,14 +76,6 @@ def filler(case) -> list[tuple[int, np.ndarray, float]]:
     return [(0, row[:d], row[d]) for row in rows]
 
 
-def filler_at(case, position) -> list[tuple[int, np.ndarray, float]]:
-    """The same, with the public context of this position in its round."""
-    records = filler(case)
-    if position.context is not None:
-        records[position.at] = (0, position.context, 1.0)
-    return records
-
-
 def positions(case) -> list[Position]:
     """The first round, one in the middle, the last; where rewards alone are private for
     several contexts each."""
@@ -99,7 +86,13 @@ def positions(case) -> list[Position]:
         corners = corners_of(universe(case.policy), d)[:, :d]
         longest = corners[np.abs(corners).sum(axis=1).argmax()]
         contexts = [np.eye(d)[0], -np.eye(d)[-1], longest]
-    return [Position(at, x) for at in rounds for x in contexts]
+    found = []
+    for at, x in product(rounds, contexts):
+        records = filler(case)
+        if x is not None:
+            records[at] = (0, x, 1.0)
+        found.append(Position(at, records))
+    return found
 
 
 def directions(d: int) -> np.ndarray:
@@ -124,31 +117,25 @@ def with_rewards(contexts, rewards) -> np.ndarray:
 def far_records(d: int, size: float) -> np.ndarray:
     """(n, d + 1) records (x, r) so many times too large; of some the reward alone."""
     ways = directions(d)[::3]
-    rewards = (-size, size)
-    return np.vstack(
-        [with_rewards(size * ways, rewards), with_rewards(ways[:4], rewards)]
-    )
+    return with_rewards([*size * ways, *ways[:4]], (-size, size))
 
 
 def corners_of(universe, d: int) -> np.ndarray:
     """(n, d + 1) records on the corners of a `Universe`: axes and diagonals, extreme
     rewards."""
-    if universe.offset:
-        inner = directions(d - 1)
-        contexts = np.sqrt(0.5) * np.column_stack([inner, np.ones(len(inner))])
-    else:
-        contexts = np.array([inside(universe, x) for x in directions(d)])
+    ways = directions(d - universe.offset)
+    contexts = np.array([inside(universe, way) for way in ways])
     return with_rewards(np.unique(contexts, axis=0), extreme_rewards(universe))
 
 
-def inside(world, x, size: float = 1.0) -> np.ndarray:
-    """The context with this direction, and this share of the largest size of a
+def inside(world, way, size: float = 1.0) -> np.ndarray:
+    """The context in this direction, and of this share of the largest size, of a
     `Universe`."""
     if world.offset:
-        inner = x[:-1] / max(np.linalg.norm(x[:-1]), 1e-9)
-        return np.sqrt(0.5) * np.append(size * inner, 1.0)
+        inner = size * way / max(np.linalg.norm(way), 1e-9)
+        return np.sqrt(0.5) * np.append(inner, 1.0)
     radius = world.radius if world.radius < np.inf else 1.0
-    return size * radius * x / max(np.linalg.norm(x, world.norm), 1e-9)
+    return size * radius * way / max(np.linalg.norm(way, world.norm), 1e-9)
 
 
 def candidates(case, context=None, more=()) -> Candidates:
@@ -159,22 +146,16 @@ def candidates(case, context=None, more=()) -> Candidates:
         raise NotMeasured(f"neighbours must be one of {RELATIONS}; got {relation!r}")
     d = dimension(case.policy)
     world = universe(case.policy)
+    most = max(MOST // case.rounds, FEW)
     near = corners_of(Universe(), d)
     if d > world.offset:
         near = np.vstack([near, corners_of(world, d)])
     if case.records is not None:
         near = np.vstack([near, case.records])
-    thousand = far_records(d, 1e3)
-    billion = far_records(d, 1e9)
-    if case.rounds > LONG:
-        paid = np.abs(near[:, d])
-        near = spread(near[paid == paid.max()], FEW)
-        thousand = thousand[:4]
-        billion = billion[:4]
-    elif case.rounds * len(near) > MOST:
-        near = spread(near, MOST // case.rounds)
-    near = np.vstack([near, *more])
-    groups = [near, thousand, billion]
+    chosen = np.linspace(0, len(near) - 1, min(most, len(near))).astype(int)
+    groups = [np.vstack([near[chosen], *more])]
+    for size in (1e3, 1e9):
+        groups.append(far_records(d, size)[: most // 4])
     if relation == REPLACE_REWARD:
         groups = [with_rewards([context], np.unique(rows[:, d])) for rows in groups]
     outside = np.repeat([0, 1, 2], [len(rows) for rows in groups])
@@ -185,11 +166,6 @@ def candidates(case, context=None, more=()) -> Candidates:
         return Candidates([*records, None], np.append(outside, 0), pairs)
     pairs = np.column_stack(np.triu_indices(len(records), 1))
     return Candidates(records, outside, pairs)
-
-
-def spread(rows, n: int):
-    """n of these rows, evenly spread."""
-    return rows[np.linspace(0, len(rows) - 1, n).astype(int)]
 
 
 # --- what they let out
@@ -214,16 +190,12 @@ class Seen(NamedTuple):
     runs: list = ()  # of the candidates
     at: int = 0  # the round
 
-    def stacked(self, law: str) -> np.ndarray:
-        """(candidates, n): all numbers of this law."""
-        parts = [part.numbers for part in self.parts if part.law == law]
-        return np.hstack([numbers.reshape(len(numbers), -1) for numbers in parts])
-
-    def owners(self, law: str) -> np.ndarray:
-        """(n,): the calls that show the numbers of `stacked`."""
+    def stacked(self, law: str):
+        """(candidates, n): all numbers of this law; (n,): the calls that show them."""
         parts = [part for part in self.parts if part.law == law]
-        sizes = [part.numbers[0].size for part in parts]
-        return np.repeat([part.call for part in parts], sizes)
+        rows = [part.numbers.reshape(len(part.numbers), -1) for part in parts]
+        sizes = [row.shape[1] for row in rows]
+        return np.hstack(rows), np.repeat([part.call for part in parts], sizes)
 
     def moves(self, numbers: np.ndarray) -> np.ndarray:
         """(pairs, ...): how far two neighbours are apart in these numbers (candidates,
@@ -262,31 +234,31 @@ class Seen(NamedTuple):
         return len(moved)
 
 
-def see(case, position, seed: int = 1, tries: int = 0, guesses: bool = True) -> Seen:
+def see(case, position, tries: int = 0) -> Seen:
     """`Seen`: every candidate at this position, and the best of a search by so many
-    tries; guesses: whether a law that is not declared is read off the draws.
+    tries.
 
     Raises `Leak` if more than the releases depends on a record: their number, the advice
     to others, the public part of the state.
     """
-    at = position.at
-    recorder = Recorder(case, guesses)
-    fixed = filler_at(case, position)
-    base = recorder.play(fixed, seed=seed, since=at)
+    at, fixed = position
+    recorder = Recorder(case)
+    base = recorder.play(fixed, seed=1)
 
     def follow(record):
         records = replaced(fixed, at, record)
-        run = recorder.play(records, seed=seed, script=base, since=at)
+        run = recorder.play(records, seed=1, script=base)
         compare(run, base, at)
         return run
 
     more = []
-    if tries and position.context is None and has_contexts(case.policy):
+    has_context = has_contexts(case.policy)
+    if tries and has_context and case.policy.guarantee.neighbours != REPLACE_REWARD:
         more = searched(case, follow, numbers_of(base), tries)
-    found = candidates(case, position.context, more)
+    found = candidates(case, fixed[at][1], more)
     records = found.records
     if records[-1] is None:
-        records[-1] = no_record(case, recorder, fixed, base, at, seed)
+        records[-1] = no_record(case, recorder, fixed, base, at)
     runs = [follow(record) for record in records]
     parts = []
     for i, call in enumerate(base.calls):
@@ -301,14 +273,14 @@ def replaced(records, at: int, record) -> list:
     return [*records[:at], record, *records[at + 1 :]]
 
 
-def no_record(case, recorder, fixed, base, at: int, seed: int):
+def no_record(case, recorder, fixed, base, at: int):
     """What stands for a removed record: None; where every record has releases of its own,
     one of zeros, which must add nothing to them."""
-    alone = recorder.play(replaced(fixed, at, None), seed=seed)
+    alone = recorder.play(replaced(fixed, at, None), seed=1)
     if len(alone.calls) == len(base.calls):
         return None
     zeros = (0, np.zeros(dimension(case.policy)), 0.0)
-    for call in recorder.play([zeros] * case.rounds).calls[:LONG]:
+    for call in recorder.play([zeros] * case.rounds).calls[:FEW]:
         z = fresh_rows(call, 2000, 1)
         if (np.abs(z.mean(axis=0)) > 0.16 * z.std(axis=0)).any():
             raise NotMeasured("without a record there is another number of releases")
@@ -332,11 +304,12 @@ def compare(run, base, at: int) -> None:
                 "`select` read released fields alone"
             )
     for one, other in zip(run.public, base.public, strict=True):
-        a = one.content
-        b = other.content
-        if not same(a, b) and not np.array_equal(a, b, equal_nan=True):
+        for name, a in one.items():
+            b = other[name]
+            if same_bits(a, b) or np.array_equal(a, b, equal_nan=True):
+                continue
             raise Leak(
-                f"the public state's field `{one.name}` depends on more of {who} than "
+                f"the public state's field `{name}` depends on more of {who} than "
                 "what was released: name it in Policy(private=...) if nobody sees it, "
                 "else release it with noise"
             )
@@ -353,16 +326,33 @@ def need_quiet(case, at: int) -> None:
         return
     recorder = Recorder(case)
     d = dimension(case.policy)
-    world = universe(case.policy)
+    low, high = extreme_rewards(universe(case.policy))
     quiet = [(Played(0), np.zeros(d), 0.0)] * case.rounds
-    x = np.zeros(d)
-    x[0] = 0.5
+    x = 0.5 * np.eye(d)[0]
     for arm in (0, 1):
-        low = (Played(arm), x, max(world.low, -1.0))
-        high = (Played(arm), x, min(world.high, 1.0))
-        base = recorder.play(replaced(quiet, at, low), seed=1)
-        other = recorder.play(replaced(quiet, at, high), seed=1, script=base)
+        lost = replaced(quiet, at, (Played(arm), x, low))
+        won = replaced(quiet, at, (Played(arm), x, high))
+        base = recorder.play(lost, seed=1)
+        other = recorder.play(won, seed=1, script=base)
         compare(other, base, at)
+
+
+def draws_elsewhere(case, first: int | None = None) -> bool:
+    """Whether, after the same outcomes, what the `first` so many calls show without their
+    noise still depends on draws: a secret coin, say, or noise that the State holds."""
+    recorder = Recorder(case)
+    records = [(Played(0), x, r) for _, x, r in filler(case)]
+    base = recorder.play(records)
+    for seed in range(1, 9):
+        try:
+            again = recorder.play(records, seed=seed, script=base)
+        except Leak:  # the number of releases
+            return True
+        for call, other in zip(base.calls[:first], again.calls, strict=False):
+            for one, another in zip(call.clean, other.clean, strict=True):
+                if not np.allclose(one.numbers, another.numbers, atol=1e-9):
+                    return True
+    return False
 
 
 # --- the record that moves most
@@ -374,47 +364,34 @@ def numbers_of(run) -> np.ndarray:
     return np.concatenate([[], *numbers])
 
 
-class Try(NamedTuple):
-    """A record that the search has tried."""
-
-    far: float  # from what is released of the filler
-    context: np.ndarray
-    reward: float
-
-
 def searched(case, follow, usual, tries: int):
     """Rows (x, r) of those, of so many at random and near the best, that move what is
     released furthest from the usual: a search without gradients."""
     rng = np.random.default_rng(19)
     world = universe(case.policy)
     d = dimension(case.policy)
-    best = []
+    best = []  # (distance from what is released of the filler, row)
     for i in range(tries):
-        if i < tries // 2 or not best:
-            size = 1.0 if rng.random() < 0.7 else rng.random()
-            x = inside(world, rng.standard_normal(d), size)
-            r = extreme_rewards(world)[rng.integers(2)]
-        else:
-            old = best[i % len(best)]
-            step = 0.3 * 0.5 ** (8.0 * i / tries - 4.0)
-            x = inside(world, old.context + step * rng.standard_normal(d))
-            r = old.reward
-        run = follow((i % 2, x, r))
-        far = np.linalg.norm(numbers_of(run) - usual)
-        best.append(Try(far=far, context=x, reward=r))
-        best = sorted(best, key=lambda one: -one.far)[:BEST]
-    return [(*one.context, one.reward) for one in best]
+        way = rng.standard_normal(d - world.offset)
+        size = min(rng.uniform(0.0, 3.0), 1.0)
+        r = rng.choice(extreme_rewards(world))
+        if 2 * i > tries:  # near one of the best
+            _, old = best[i % BEST]
+            way = old[: len(way)] + 0.3 * 0.5 ** (8.0 * i / tries - 4.0) * way
+            size = 1.0
+            r = old[d]
+        x = inside(world, way, size)
+        far = np.linalg.norm(numbers_of(follow((i % 2, x, r))) - usual)
+        best = sorted([*best, (far, (*x, r))], reverse=True)[:BEST]
+    return [row for _, row in best]
 
 
 def farthest(case, position):
     """The two neighbouring lists of records that are furthest apart in what they release
     with the same noise, whatever the law of the noise."""
-    seen = see(case, position, guesses=False)
+    seen = see(case, position)
     found = seen.candidates
     size = np.where((found.outside[found.pairs] < 2).all(axis=1), seen.distances(), -1.0)
-    fixed = filler_at(case, position)
-    one, other = found.pairs[size.argmax()]
-    return (
-        replaced(fixed, position.at, found.records[one]),
-        replaced(fixed, position.at, found.records[other]),
-    )
+    at, fixed = position
+    pair = found.pairs[size.argmax()]
+    return [replaced(fixed, at, found.records[i]) for i in pair]

@@ -16,7 +16,8 @@ from evidence.judge.load import Child, load
 @pytest.mark.parametrize("world", [Universe(low=0.0, offset=True), Universe()])
 def test_pairs_differ_in_one_record_of_the_universe(world):
     policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.01)
-    for name, a, b, user in attack.neighbours(policy, world):
+    for mechanism, a, b, _, _, name, _ in attack.neighbours(policy, world):
+        user = mechanism.user
         need_neighbours(a, b, user)
         assert any((x != y).any() for x, y in zip(a, b, strict=True)), name
         far = "too large" in name

@@ -80,7 +80,7 @@ def test_where_contexts_are_public_rewards_alone_differ():
     promise = POLICY.guarantee._replace(neighbours=REPLACE_REWARD)
     pairs = attack.neighbours(POLICY._replace(guarantee=promise), Universe())
     assert all((pair.a[0] == pair.b[0]).all() for pair in pairs)
-    assert [pair.user for pair in pairs] == [0, 0, 0, 3, 3, 3]
+    assert [pair.mechanism.user for pair in pairs] == [0, 0, 0, 3, 3, 3]
 
 
 @pytest.mark.parametrize(("quick", "runs"), [(True, 300), (False, 10_000)])
@@ -94,9 +94,9 @@ def test_from_300_to_10_000_fresh_runs_of_the_best_pair_count(monkeypatch, quick
         play.py_func = play
     seeds = []
 
-    def fitted(policy, pair, pilot, seed):
+    def fitted(pair, pilot, seed):
         seeds.append(seed)
-        return pair.user, None
+        return pair.mechanism.user, None
 
     def attacked(one, delta, trials, seed, level):
         assert (trials, level) == (runs, 0.999)

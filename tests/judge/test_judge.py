@@ -105,20 +105,6 @@ def test_a_factory_that_wants_two_arms_keeps_the_contract():
     checks.rows(make)
 
 
-# --- what is promised
-# -----------------------------------------------------------------------------
-
-
-def test_noise_that_is_left_out_now_and_then_has_another_law(tmp_path, whole):
-    change = ("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)")
-    leaky = load(judged.written(tmp_path, "leaky", change))
-    chances = []
-    for subject in (whole, leaky):
-        case = measuring.instance(subject, measuring.Plan(""))
-        chances.append(measuring.law_chance(case))
-    assert chances[1] < 1e-7 < chances[0]
-
-
 # --- sentences that say what to write instead
 # -----------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import pytest
 from companion.accounting.privacy import ADD_OR_REMOVE, REPLACE_REWARD
 from companion.core import Universe
 from evidence.attacks.table import known
-from evidence.measure.record import Call, Field, Leak, NotMeasured, Part, Run
+from evidence.measure.record import Call, Leak, NotMeasured, Part, Run
 from evidence.measure.replay import (
     Candidates,
     Seen,
@@ -51,7 +51,8 @@ def test_pairs_follow_the_relation():
     assert len({r for _, _, r in found.records}) == len(found.records) > 3
     # in a cube the longest contexts are corners
     cube = case._replace(policy=case.policy._replace(universe=Universe(norm=np.inf)))
-    assert max(np.abs(one.context).sum() for one in positions(cube)) == 2.0
+    contexts = [one.records[one.at][1] for one in positions(cube)]
+    assert max(np.abs(x).sum() for x in contexts) == 2.0
     with pytest.raises(NotMeasured, match="neighbours must be one of"):
         candidates(related("edit one bit"))
 
@@ -75,9 +76,9 @@ def seen():
 
 
 def test_numbers_of_a_law_over_all_calls_by_hand(seen):
-    numbers = seen.stacked("a")
+    numbers, owners = seen.stacked("a")
     assert numbers.tolist() == [[5.0, 5.0, 1.0], [5.0, 5.0, 2.0], [5.0, 5.0, 3.0]]
-    assert seen.owners("a").tolist() == [0, 0, 1]
+    assert owners.tolist() == [0, 0, 1]
     assert seen.moves(numbers)[:, 2].tolist() == [-1.0, -2.0, -1.0]
     assert seen.distances().tolist() == [1.0, 2.0, 1.0]
     assert seen.releases() == 1
@@ -100,7 +101,7 @@ def test_bounded_means_that_a_billion_moves_no_further_than_a_thousand(billion, 
 
 
 def test_whatever_else_depends_on_a_record_is_a_leak():
-    public = [Field("x", np.zeros(2)), Field("s", np.ones(1))]
+    public = [{"x": np.zeros(2), "s": np.ones(1)}]
     base = Run(
         state=(),
         calls=[0, 0],
@@ -109,7 +110,7 @@ def test_whatever_else_depends_on_a_record_is_a_leak():
         changed=[],
     )
     compare(base._replace(arms=[(1, 1, 2), (1, 2, 2)]), base, 0)  # the user's own advice
-    other = [public[0], Field("s", np.array([1.0 + 1e-15]))]
+    other = [public[0] | {"s": np.array([1.0 + 1e-15])}]
     leaks = {
         "how often": base._replace(calls=[0]),
         "advice": base._replace(arms=[(0, 1, 3), (1, 2, 2)]),
