@@ -18,6 +18,7 @@ def output(**data):
     """A cell with one output of these kinds of data."""
     return {
         "cell_type": "code",
+        "source": "",
         "outputs": [{"output_type": "display_data", "data": data}],
     }
 
@@ -147,7 +148,8 @@ def test_the_site_carries_the_sources_and_nothing_that_a_run_left():
 def test_every_line_that_a_program_fills_is_filled_and_readers_get_no_records():
     arena = says(**dict.fromkeys(SAYS, "1"))
     place = {"text/html": "<!-- history of arena/honest-price -->"}
-    arena["cells"].append(output(**place))
+    heading = {"cell_type": "markdown", "source": "# Every policy\n\nText."}
+    arena["cells"] = [heading, *arena["cells"], output(**place)]
     executed = {}
     for name, notebook in {"lplr": BOOK["lplr"], "arena": arena}.items():
         notebook["metadata"] = {cache.RUN: {}}
@@ -157,6 +159,7 @@ def test_every_line_that_a_program_fills_is_filled_and_readers_get_no_records():
     assert [name for name, page in pages.items() if re.search("^% ", page, re.M)] == []
     module, *_ = re.findall("automodule:: (.*)", pages["book/api/fliphat.md"])
     assert module == "companion.fliphat.fliphat"
+    assert "\n## Every policy\n" in pages["book/changes.md"]
     assert b"changes.html#arena-honest-price" in stage["book/arena.ipynb"]
     for word in (MIME, cache.RUN):
         assert word.encode() not in stage["book/lplr.ipynb"]

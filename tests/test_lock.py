@@ -115,10 +115,10 @@ def test_a_change_fails_until_it_is_accepted_with_a_reason(project):
     shown = lock.told(lock.read(root), page)
     assert 'href="changes.html#one-c1"' in shown
     assert "<!--" not in shown
-    every = lock.changes(lock.read(root))
+    every = lock.changes(lock.read(root), {})
     assert 'id="one-c1"' in every
     assert "a longer stream" in every
-    assert "measured 1 [0.5, 1.5] -&gt; 7" in every
+    assert "measured 1 [0.5, 1.5]\N{NO-BREAK SPACE}→ 7" in every
 
 
 def test_an_accepted_build_gives_its_numbers_to_the_claims_that_do_not_differ(project):
@@ -222,12 +222,12 @@ def test_changes_are_listed_below_their_papers_with_limits_in_words():
         {"claim": claim, "when": "day 1", "what": what, "why": "it must."}
         for claim in ("lplr/c", "arena/d")
     ]
-    page = lock.changes({"claims": {"lplr/c": {}}, "history": changes})
-    first, second = page.split("\n## lplr\n")
+    page = lock.changes({"claims": {"lplr/c": {}}, "history": changes}, {"lplr": "LPLR"})
+    first, second = page.split("\n## LPLR\n")
     assert first.startswith("<div data-filters></div>\n\n## arena\n")
     assert 'data-paper="Other pages"><dt id="arena-d">arena: d (gone)</dt>' in first
     link = '<a href="lplr.html#claim-c">now</a>'
     assert f'data-paper="LPLR"><dt id="lplr-c">lplr: c ({link})</dt>' in second
-    said = "day 1: row &#x27;a&#x27;: limits at most 2.123 -&gt; at least 0.5; rule"
+    said = "day 1: row &#x27;a&#x27;: limits at most 2.123\N{NO-BREAK SPACE}→ at least 0.5; rule"
     assert said in second
     assert "<i>Reason:</i> it must.</dd>" in second

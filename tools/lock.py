@@ -211,9 +211,9 @@ def told(lock, page):
     return WHERE.sub(one, page)
 
 
-def changes(lock):
+def changes(lock, titles):
     """Every change of every claim, a section for each chapter: Markdown with HTML below
-    the filter of papers."""
+    the filter of papers.  titles: of chapters, by name."""
     papers = {c: name for room, name in PAPERS.items() for c in paper(room)["chapters"]}
     found = {}
     for change in lock["history"]:
@@ -223,7 +223,7 @@ def changes(lock):
     for claim in sorted(found):
         if claim.split("/")[0] != chapter:
             chapter = claim.split("/")[0]
-            page += f"\n## {chapter}\n"
+            page += f"\n## {titles.get(chapter, chapter)}\n"
         lines = ""
         for h in found[claim]:
             why = html.escape(h["why"])
@@ -247,7 +247,8 @@ def _short(what):
     """What changed, as HTML, with numbers of four digits and no None."""
     text = re.sub(r"\d+\.\d{5,}", lambda n: f"{float(n[0]):.4g}", what)
     text = re.sub("control (outcome )?None", "no control", LIMITS.sub(_limits, text))
-    return html.escape(re.sub(r"\bNone\b", "no control", text).rstrip("."))
+    text = re.sub(r"\bNone\b", "no control", text).rstrip(".")
+    return html.escape(text.replace(" -> ", "\N{NO-BREAK SPACE}→ "))
 
 
 def _limits(match):

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from evidence.readable import make_readable
-from tools import api, cache, errata, execute, front, lock, results
+from tools import api, cache, chapters, errata, execute, front, lock, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
@@ -126,7 +126,8 @@ def mirror(root, executed, config):
         stage[page] = api.fill(stage[page].decode(), root).encode()
     kept = lock.read(root)
     if CHANGES in stage:
-        page = stage[CHANGES].decode().replace("% changes", lock.changes(kept))
+        titles = {name: chapters.title(n) for name, n in notebooks.items()}
+        page = stage[CHANGES].decode().replace("% changes", lock.changes(kept, titles))
         stage[CHANGES] = page.encode()
     stage[SOURCES] = sources(root)
     for path, notebook in executed.items():

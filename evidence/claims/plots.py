@@ -114,12 +114,16 @@ def ticks(axis, values) -> None:
 
 
 def _round_ticks(axis) -> None:
-    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten on a long one."""
+    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten on a long one;
+    thousands with a comma on every axis."""
     low, high = axis.get_view_interval()
-    locator = LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=6)
-    if high < 2 * low:
-        locator = MaxNLocator(4)
-    ticks(axis, [v for v in locator.tick_values(low, high) if low <= v <= high])
+    if isinstance(axis.get_major_locator(), LogLocator):
+        locator = LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=6)
+        if high < 2 * low:
+            locator = MaxNLocator(4)
+        ticks(axis, [v for v in locator.tick_values(low, high) if low <= v <= high])
+    elif high >= 1000:
+        axis.set_major_formatter("{x:,.0f}")
 
 
 def label_ends(ax) -> None:
@@ -189,8 +193,7 @@ def figure_html(fig, alt: str, caption: str, data, name: str) -> str:
         if isinstance(ax.xaxis.get_major_locator(), AutoLocator):
             ax.locator_params("x", nbins=5)
         for axis in (ax.xaxis, ax.yaxis):
-            if isinstance(axis.get_major_locator(), LogLocator):
-                _round_ticks(axis)
+            _round_ticks(axis)
         legend = ax.get_legend()
         if legend:
             for text in legend.get_texts():

@@ -69,6 +69,24 @@ def test_panels_stand_in_rows_where_the_page_is_wide():
     assert sizes[4] == [("718", "384"), ("422", "768")]
 
 
+def test_thousands_have_a_comma_on_every_axis_and_names_stay():
+    fig, (lines, logs, bars) = plots.panels(3)
+    lines.plot([0, 12_000], [0.0, 0.5])
+    logs.loglog([1, 20_000], [1, 5])
+    bars.bar(["a", "b"], [3000, 2000])
+    plots.figure_html(fig, **TEXT)
+    shown = [
+        {label.get_text() for label in axis.get_ticklabels()}
+        for ax in fig.axes
+        for axis in (ax.xaxis, ax.yaxis)
+    ]
+    assert "10,000" in shown[0]
+    assert "0.5" in shown[1]
+    assert "10,000" in shown[2]
+    assert shown[4] == {"a", "b"}
+    assert "2,000" in shown[5]
+
+
 def test_a_figure_that_was_shown_is_closed():
     plots.show(draw(), **TEXT)
     assert not plt.get_fignums()
