@@ -36,11 +36,11 @@ def test_compiled_equals_interpreted_to_the_bit_whatever_the_number_of_rows(modu
     """What leaves an array raises IndexError where it is interpreted.  A policy made for
     other arms refuses them in words."""
     policy = streams.example(module, K)
-    X, R, _ = stream_for(policy, ROUNDS[K], K)
     if getattr(policy.params, "K", K) != K:
         with pytest.raises(ValueError, match="with a number of arms K="):
-            need_contexts([policy], X)
+            need_contexts([policy], np.zeros((1, K, policy.params.d)))
         return
+    X, R, _ = stream_for(policy, ROUNDS[K], K)
     arms, state = run(policy, X, R)
     slow, expected = run(PLAIN(policy), X, R)
     assert np.array_equal(arms, slow)
