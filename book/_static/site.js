@@ -1,5 +1,5 @@
 /* What the theme leaves out, without any dependency:
- * - formulas too long for the page shrink, down to SMALLEST, and scroll beyond, instead of being cut;
+ * - formulas too long for the page break or shrink, down to SMALLEST, and scroll beyond, instead of being cut;
  * - a fold that a link leads to opens, on a click and when a page is loaded with a fragment; of a claim
  *   in a table, its evidence; a link to a claim leads to where its experiment stands, if it stands apart;
  * - a search result that names no section opens at the section that fits it best;
@@ -29,21 +29,70 @@
 
   /* Formulas. */
   const SMALLEST = 0.7;
+  const BREAK = 0.85; // a formula that would shrink more breaks, if it can
   const available = (formula) => {
     let block = formula.parentElement;
     while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
+    if (block.parentElement.matches("td[data-label]")) block = block.parentElement; // in a card, words are as wide as they are long
     const style = getComputedStyle(block);
     const beside = style.flexDirection.startsWith("row");
     const number = (beside && block.querySelector(":scope > .eqno")?.offsetWidth) || 0;
     return block.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - number - 2;
   };
+  /* A formula may break before a relation, before an operation, and after a wide space, outside parentheses. */
+  const character = (part) => part.querySelector("mjx-c")?.className.match(/mjx-c([0-9A-F]+)/)?.[1];
+  const OPEN = ["28", "5B", "7B", "27E8", "2308"];
+  const CLOSE = ["29", "5D", "7D", "27E9", "2309"];
+  const offerBreaks = (formula) => {
+    const parts = [...(formula.querySelector("mjx-math")?.children ?? [])].filter((part) => part.getClientRects().length);
+    let depth = 0;
+    let operator = true; // the sign before: an operation after a relation is a sign
+    for (const part of parts) {
+      const sign = part.tagName === "MJX-MO" ? character(part) : "";
+      const breaks = sign && part.hasAttribute("space") && !OPEN.includes(sign) && !CLOSE.includes(sign);
+      const em = parseFloat(getComputedStyle(part).fontSize);
+      const space = part.tagName === "MJX-MSTYLE" && !part.querySelector("mjx-c") && part.offsetWidth > 0.9 * em;
+      if (depth === 0 && breaks && !operator) part.before(document.createElement("wbr"));
+      if (depth === 0 && space) part.after(document.createElement("wbr"));
+      if (OPEN.includes(sign)) depth += 1;
+      if (CLOSE.includes(sign)) depth = Math.max(0, depth - 1);
+      operator = breaks || space;
+    }
+    formula.dataset.offered = "";
+  };
+  const widest = (formula) => { // of the parts between breaks
+    const widths = [];
+    let left = null;
+    for (const part of formula.querySelector("mjx-math").children) {
+      if (part.tagName === "WBR") {
+        left = null;
+        continue;
+      }
+      const place = part.getBoundingClientRect();
+      if (!place.width) continue;
+      if (left === null) {
+        left = place.left;
+        widths.push(0);
+      }
+      widths[widths.length - 1] = place.right - left;
+    }
+    return Math.max(...widths);
+  };
   const sizes = new WeakMap(); // formula -> [its size in per cent, its scale now]
   const fit = () => {
     const formulas = [...document.querySelectorAll("mjx-container")];
+    formulas.forEach((formula) => formula.classList.remove("broken"));
     const wanted = formulas.map((formula) => {
       if (!sizes.has(formula)) sizes.set(formula, [parseFloat(formula.style.fontSize) || 100, 1]);
       const width = formula.querySelector("mjx-math")?.getBoundingClientRect().width ?? 0;
       return width > 0 ? (available(formula) * sizes.get(formula)[1]) / width : 1;
+    });
+    formulas.forEach((formula, i) => {
+      if (wanted[i] >= BREAK) return;
+      if (!("offered" in formula.dataset)) offerBreaks(formula);
+      if (!formula.querySelector("wbr")) return;
+      wanted[i] = (available(formula) * sizes.get(formula)[1]) / widest(formula);
+      formula.classList.add("broken");
     });
     formulas.forEach((formula, i) => {
       const [size, scale] = sizes.get(formula);
