@@ -33,7 +33,7 @@
   const available = (formula) => {
     let block = formula.parentElement;
     while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
-    if (block.parentElement.matches("td[data-label]")) block = block.parentElement; // in a card, words are as wide as they are long
+    block = block.closest("td[data-label]") ?? block; // in a card, words are as wide as they are long
     const style = getComputedStyle(block);
     const beside = style.flexDirection.startsWith("row");
     const number = (beside && block.querySelector(":scope > .eqno")?.offsetWidth) || 0;
@@ -205,18 +205,29 @@
     apply(remembered(), button);
   };
 
-  /* A table that an author wrote gets what tables of cells have: on a phone, a card for every row. */
+  /* A table that an author or pandas wrote gets what tables of cells have: on a phone, a card for every row. */
   const cards = () => {
-    for (const table of document.querySelectorAll("article table.table:not(.scoreboard table, .numbers table)")) {
-      const names = [...table.querySelectorAll("thead th")].map((cell) => cell.textContent.trim());
-      if (!names.length) continue;
+    for (const table of document.querySelectorAll("article :is(table.table, table.dataframe):not(.scoreboard table, .numbers table)")) {
+      const heads = [...table.querySelectorAll("thead th")];
+      if (!heads.length) continue;
       const around = document.createElement("div");
       around.className = "numbers written";
       table.before(around);
       around.append(table);
       for (const row of table.querySelectorAll("tbody tr")) {
-        [...row.cells].forEach((cell, i) => (cell.dataset.label = names[i] ?? ""));
+        [...row.cells].forEach((cell, i) => {
+          const formula = heads[i]?.querySelector(".math");
+          cell.dataset.label = formula ? "" : (heads[i]?.textContent.trim() ?? "");
+          if (!formula || !cell.textContent.trim()) return;
+          const label = document.createElement("span");
+          label.className = "card-label";
+          label.append(...heads[i].cloneNode(true).childNodes);
+          cell.prepend(label);
+        });
       }
+    }
+    for (const cell of document.querySelectorAll(":is(.scoreboard, .numbers) td")) {
+      if (!cell.textContent.trim() && !cell.querySelector("img")) cell.replaceChildren(); // no card shows its name
     }
   };
   /* A bar that folds code says what the code shows or, if it shows nothing, what it is. */
@@ -231,13 +242,30 @@
     [/simulate|repetitions\(|regrets?\(|experiments\.|audit\.|\.run\(/, "runs"],
     [/(?:)/, "numbers of this section"],
   ];
+  const claimed = (code) => { // where in the paper the claims stand that a cell opens
+    const rows = [...code.matchAll(/page\.open\(\s*"([^"]+)"/g)].map(([, id]) => document.getElementById(`claim-${id}`)?.closest("tr"));
+    return [...new Set(rows.map((row) => row?.querySelector('[data-label="Place"]')?.textContent).filter((place) => place))];
+  };
   const bars = () => {
     for (const cell of document.querySelectorAll("div.cell:has(details.above-input)")) {
       const bar = cell.querySelector("details.above-input > summary > .collapsed");
       if (!bar) continue;
       const code = cell.querySelector("pre").textContent.trim();
-      const [, made] = MAKES.find(([part]) => cell.querySelector(`.cell_output ${part}`)) ?? [];
-      bar.textContent = made ? `Code of ${made}` : `Code: ${IS.find(([sign]) => sign.test(code))[1]}`;
+      const shows = (part) => [...cell.querySelectorAll(`.cell_output ${part}`)].some((found) => found.innerText.trim() || found.querySelector("img"));
+      const [, made] = MAKES.find(([part]) => shows(part)) ?? [];
+      const places = claimed(code);
+      const is = places.length ? `verdicts on ${places.join("; ")}` : IS.find(([sign]) => sign.test(code))[1];
+      bar.textContent = made ? `Code of ${made}` : `Code: ${is}`;
+    }
+  };
+
+  /* The name of a module breaks after a dot or an underscore. */
+  const modules = () => {
+    for (const heading of document.querySelectorAll("article h2")) {
+      const [name] = heading.childNodes;
+      if (!/^(companion|evidence)\.[\w.]+$/.test(name?.data ?? "")) continue;
+      heading.classList.add("module");
+      name.replaceWith(...name.data.split(/(?<=[._])/).flatMap((part) => [part, document.createElement("wbr")]));
     }
   };
 
@@ -245,6 +273,7 @@
     control();
     cards();
     bars();
+    modules();
     document.addEventListener("click", (event) => {
       const link = event.target.closest?.("a[href]");
       if (!link) return;
