@@ -1,5 +1,6 @@
 /* What the theme leaves out, without any dependency:
  * - formulas too long for the page break or shrink, down to SMALLEST, and scroll beyond, instead of being cut;
+ * - punctuation stays with its formula, a relation with both its sides, a row of a table on a phone is a card;
  * - a fold that a link leads to opens, on a click and when a page is loaded with a fragment; of a claim
  *   in a table, its evidence; a link to a claim leads to where its experiment stands, if it stands apart;
  * - a search result that names no section opens at the section that fits it best;
@@ -259,6 +260,34 @@
     }
   };
 
+  /* Punctuation stays with the formula that it follows or precedes; in a table, both sides of a relation. */
+  const together = () => {
+    for (const formula of document.querySelectorAll("article span.math")) {
+      const after = formula.nextSibling?.nodeName === "#text" ? formula.nextSibling.data.match(/^[.,;:?!)\]”’]+/) : null;
+      const before = formula.previousSibling?.nodeName === "#text" ? formula.previousSibling.data.match(/[([“]+$/) : null;
+      if (!after && !before) continue;
+      const whole = document.createElement("span");
+      whole.className = "together";
+      formula.before(whole);
+      if (before) {
+        whole.previousSibling.data = whole.previousSibling.data.slice(0, before.index);
+        whole.append(before[0]);
+      }
+      whole.append(formula);
+      if (!after) continue;
+      whole.nextSibling.data = whole.nextSibling.data.slice(after[0].length);
+      whole.append(after[0]);
+    }
+    for (const table of document.querySelectorAll(".numbers table")) {
+      const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
+      for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+        if (text.parentElement.closest("code, pre, script, mjx-container, .math")) continue;
+        text.data = text.data
+          .replace(/ ([=±<>≤≥≈]) (?=\S)/g, "\u00a0$1\u00a0")
+          .replace(/\b(Algorithm|Theorem|Lemma|Table|Figure) (?=\d)/g, "$1\u00a0");
+      }
+    }
+  };
   /* The name of a module breaks after a dot or an underscore. */
   const modules = () => {
     for (const heading of document.querySelectorAll("article h2")) {
@@ -273,6 +302,7 @@
     control();
     cards();
     bars();
+    together();
     modules();
     document.addEventListener("click", (event) => {
       const link = event.target.closest?.("a[href]");

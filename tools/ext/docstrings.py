@@ -38,8 +38,16 @@ SIGN = re.compile(r"`[^`]*`|(?<![\w*])\*\w[\w ]*\*(?![\w*])|[|*]")
 
 
 def escaped(text):
-    """The text with bars and asterisks that mark nothing."""
-    return SIGN.sub(lambda m: m[0] if len(m[0]) > 1 else "\\" + m[0], text)
+    """The text with bars and asterisks that mark nothing, and words in backticks as
+    code."""
+
+    def written(match):
+        sign = match[0]
+        if len(sign) == 1:
+            return "\\" + sign
+        return f"`{sign}`\\ " if sign[0] == "`" else sign
+
+    return SIGN.sub(written, text)
 
 
 def items(lines):
@@ -76,8 +84,8 @@ def paragraph(text):
 
 def _parameters(app, what, name, obj, options, lines):
     """As napoleon reads it: words below the parameter's name, two empty lines after the
-    last; what is returned and raised are sentences.  A letter may follow a name in
-    backticks; a property's first line is no type."""
+    last; what is returned and raised are sentences.  A property's
+    first line is no type."""
 
     def below(match):
         return re.sub(r"^(\S.*?) : ", r"\1\n    ", match[0], flags=re.MULTILINE) + "\n"
@@ -86,8 +94,7 @@ def _parameters(app, what, name, obj, options, lines):
     text = re.sub(r"^(Returns|Raises)\n-+\n", r"\1 ", text, flags=re.MULTILINE)
     text = "\n\n".join(paragraph(part) for part in text.split("\n\n"))
     text = BLOCK.sub(lambda match: escaped(below(match)), text)
-    text = re.sub(r"(`[\w.]+`)(?=[\w(])", r"\1\\ ", text)  # `Pair`s
-    first = [""] if what in ("attribute", "property") else []
+    first = ["\\ "] if what in ("attribute", "property") else []
     lines[:] = first + text.split("\n")
 
 
