@@ -45,7 +45,10 @@ def escaped(text):
         sign = match[0]
         if len(sign) == 1:
             return "\\" + sign
-        return f"`{sign}`\\ " if sign[0] == "`" else sign
+        if sign[0] != "`":
+            return sign
+        after = match.string[match.end() : match.end() + 1]
+        return f"`{sign}`\\ " if after == "(" or after.isalnum() else f"`{sign}`"
 
     return SIGN.sub(written, text)
 
@@ -84,8 +87,8 @@ def paragraph(text):
 
 def _parameters(app, what, name, obj, options, lines):
     """As napoleon reads it: words below the parameter's name, two empty lines after the
-    last; what is returned and raised are sentences.  A property's
-    first line is no type."""
+    last; what is returned and raised are sentences.  A property's first line is no
+    type."""
 
     def below(match):
         return re.sub(r"^(\S.*?) : ", r"\1\n    ", match[0], flags=re.MULTILINE) + "\n"
@@ -104,6 +107,11 @@ def _readable(app, what, name, obj, options, lines):
         lines[:] = ["::", "", *(f"   {line}" for line in doc.splitlines()), ""]
 
 
+def _signature(app, what, name, obj, options, signature, returns):
+    """Functions that are defaults, by their names."""
+    return re.sub(r"<function (\w+).*?>", r"\1", signature or "") or None, returns
+
+
 def _skip(app, what, name, obj, skip, options):
     return True if type(obj).__name__ == "_tuplegetter" else None
 
@@ -111,5 +119,6 @@ def _skip(app, what, name, obj, skip, options):
 def setup(app):
     app.connect("autodoc-process-docstring", _parameters, priority=100)  # before napoleon
     app.connect("autodoc-process-docstring", _readable, priority=900)  # after napoleon
+    app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-skip-member", _skip)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
