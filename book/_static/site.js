@@ -227,6 +227,13 @@
         });
       }
     }
+    for (const table of document.querySelectorAll(".scoreboard table")) {
+      const rows = [...table.querySelectorAll("tbody tr")];
+      [...table.querySelectorAll("thead th")].forEach((head, i) => {
+        if (!rows.length || rows.some((row) => row.cells[i]?.textContent.trim())) return;
+        for (const cell of [head, ...rows.map((row) => row.cells[i])]) if (cell) cell.hidden = true; // nothing in the column
+      });
+    }
     for (const cell of document.querySelectorAll(":is(.scoreboard, .numbers) td")) {
       if (!cell.textContent.trim() && !cell.querySelector("img")) cell.replaceChildren(); // no card shows its name
     }
@@ -245,18 +252,20 @@
   ];
   const claimed = (code) => { // where in the paper the claims stand that a cell opens
     const rows = [...code.matchAll(/page\.open\(\s*"([^"]+)"/g)].map(([, id]) => document.getElementById(`claim-${id}`)?.closest("tr"));
-    return [...new Set(rows.map((row) => row?.querySelector('[data-label="Place"]')?.textContent).filter((place) => place))];
+    const places = rows.filter((row) => row).map((row) => row.querySelector('[data-label="Place"]')?.textContent || "what we found");
+    return [...new Set(places)];
   };
   const bars = () => {
     for (const cell of document.querySelectorAll("div.cell:has(details.above-input)")) {
       const bar = cell.querySelector("details.above-input > summary > .collapsed");
       if (!bar) continue;
       const code = cell.querySelector("pre").textContent.trim();
-      const shows = (part) => [...cell.querySelectorAll(`.cell_output ${part}`)].some((found) => found.innerText.trim() || found.querySelector("img"));
+      const shows = (part) => [...cell.querySelectorAll(`.cell_output ${part}`)].some((found) => found.textContent.trim() || found.querySelector("img"));
       const [, made] = MAKES.find(([part]) => shows(part)) ?? [];
       const places = claimed(code);
       const is = places.length ? `verdicts on ${places.join("; ")}` : IS.find(([sign]) => sign.test(code))[1];
-      bar.textContent = made ? `Code of ${made}` : `Code: ${is}`;
+      const told = made && !(places.length && made === "this output"); // a verdict in words is in the table below
+      bar.textContent = told ? `Code of ${made}` : `Code: ${is}`;
     }
   };
 
@@ -277,6 +286,9 @@
       if (!after) continue;
       whole.nextSibling.data = whole.nextSibling.data.slice(after[0].length);
       whole.append(after[0]);
+    }
+    for (const { firstChild } of document.querySelectorAll(".verdict")) {
+      if (firstChild?.nodeName === "#text") firstChild.data = firstChild.data.replace(" ", "\u00a0"); // sign and word
     }
     for (const table of document.querySelectorAll(".numbers table")) {
       const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
