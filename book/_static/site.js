@@ -291,7 +291,6 @@
       if (firstChild?.nodeName === "#text") firstChild.data = firstChild.data.replace(" ", "\u00a0"); // sign and word
     }
     for (const table of document.querySelectorAll(".numbers table")) {
-      if (table.rows[0]?.cells.length > 9) continue; // it needs every break
       const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
       for (let text = texts.nextNode(); text; text = texts.nextNode()) {
         if (text.parentElement.closest("code, pre, script, mjx-container, .math")) continue;
