@@ -154,13 +154,17 @@ def sphere(
 ) -> Sphere:
     """Arms on the unit sphere, mean reward <x, theta> with theta drawn like an arm.
 
-    K >= 2 arms; d >= 2.  fresh: new arms every round (else one fixed set per repetition).
-     offset:
-    arms are (u, 1/sqrt2) with u uniform of norm 1/sqrt2, so that means lie in [0, 1];
-    else uniform on the sphere.  rewards: "bernoulli" (needs offset), "signs" (+1 or -1)
-    or "gaussian" with standard deviation `noise` >= 0.  shrink in (0, 1] multiplies the
-    first coordinate of every arm:
-    smaller is worse conditioned.  Raises ValueError on anything else.
+    K >= 2 arms; d >= 2.
+
+    fresh: new arms every round (else one fixed set per repetition).
+    offset: arms are (u, 1/sqrt2) with u uniform of norm 1/sqrt2, so that means lie in
+        [0, 1]; else uniform on the sphere.
+    rewards: "bernoulli" (needs offset), "signs" (+1 or -1) or "gaussian" with standard
+        deviation `noise` >= 0.
+    shrink: in (0, 1], multiplies the first coordinate of every arm: smaller is worse
+        conditioned.
+
+    Raises ValueError on anything else.
     Source: Figure 1 of the online-LinUCB paper (fresh=False, offset=True,
     rewards="bernoulli").
     """

@@ -3,7 +3,7 @@
 import base64
 import json
 
-from tools.ext import pictures, places
+from tools.ext import docstrings, pictures, places
 
 SVG = b'<svg width="90pt"></svg>'
 
@@ -52,3 +52,43 @@ def test_an_erratum_is_found_by_its_number():
     )
     found = places.errata(page, "errata.html")
     assert found == [[["gl1"], "GL1. Line 8 (privacy)", "errata.html#gl1", "Errata: GLM"]]
+
+
+def shown(docstring, what="function"):
+    """The reST of a docstring, as napoleon gets it."""
+    lines = docstring.split("\n")
+    docstrings._parameters(None, what, "", None, None, lines)
+    return "\n".join(lines)
+
+
+def test_names_with_descriptions_stand_one_below_the_other():
+    docstring = "alpha: how far\n    it goes.\nbeta(x) -> y, how fast.\ngamma: why."
+    lines = [
+        "| alpha: how far",
+        "  it goes.",
+        "| beta(x) -> y, how fast.",
+        "| gamma: why.",
+    ]
+    assert shown(docstring) == "\n".join(lines)
+
+
+def test_an_algorithm_in_a_docstring_keeps_its_lines():
+    docstring = "Algorithm 1:\n    3     x <- |y|\n    4, 5  stop\nIt ends."
+    code = ".. code-block:: text\n\n    3     x <- |y|\n    4, 5  stop"
+    assert shown(docstring) == f"Algorithm 1:\n\n{code}\n\nIt ends."
+
+
+def test_bars_and_asterisks_are_no_markup_and_names_are_code():
+    assert shown("|x| of *other* users, 2*3, `Pair`s of `f`\nmore") == (
+        "\\|x\\| of *other* users, 2\\*3, ``Pair``\\ s of ``f``\nmore"
+    )
+    assert not docstrings.complaints(shown("||x|| <= a* and `f`(1)").split("\n"))
+
+
+def test_a_property_has_no_type_before_a_colon():
+    assert shown("What it plays: `play`.", "property").startswith("\\ \n")
+
+
+def test_functions_that_are_defaults_have_their_names():
+    words = (None, "class", "", None, None, "(a=<function _nothing>, b=<f at 0x1>)", "")
+    assert docstrings._signature(*words) == ("(a=_nothing, b=<f at 0x1>)", "")

@@ -211,8 +211,8 @@ def test_a_claim_shows_its_own_last_change_of_verdict_alone():
         for day, what in enumerate(whats)
     ]
     page = dated(changes)
-    assert "Changed on day 1: not settled to reproduced, because of 11. <a" in page
-    assert page.count("because") == 1
+    assert "Changed on day 1: not settled to reproduced. Reason: of 11. <a" in page
+    assert page.count("Reason") == 1
     assert "Rule changed on day 3. <a" in dated(changes[2:4])
 
 

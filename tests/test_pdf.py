@@ -47,7 +47,7 @@ def test_no_page_is_empty_and_words_figures_and_evidence_are_there(papers, smoke
     assert len(titles) > 3
     assert [t for t in titles if t not in text] == []
     assert "random play leaves the picture" in text  # the caption of a figure
-    assert "claims of the paper" in text  # the table of verdicts
+    assert "Claims of the paper (" in text  # the table of verdicts
     assert "long = simulate(" in text  # code in the open
     assert "page = Page(" not in text  # folded code
 

@@ -201,7 +201,7 @@ def told(lock, page):
             if verdict := VERDICT.match(change["what"]):
                 before, after = verdict.groups()
                 said = f"Changed on {change['when']}: {before} to {after}"
-                said += f", because {change['why']}"
+                said += f". Reason: {change['why']}"
         address = f"changes.html#{match[1].replace('/', '-')}"
         said = html.escape(f"{said.rstrip('.')}.")
         return (

@@ -1,5 +1,6 @@
 /* What the theme leaves out, without any dependency:
- * - formulas too long for the page shrink, down to SMALLEST, and scroll beyond, instead of being cut;
+ * - formulas too long for the page break or shrink, down to SMALLEST, and scroll beyond, instead of being cut;
+ * - punctuation stays with its formula, a relation with both its sides, a row of a table on a phone is a card;
  * - a fold that a link leads to opens, on a click and when a page is loaded with a fragment; of a claim
  *   in a table, its evidence; a link to a claim leads to where its experiment stands, if it stands apart;
  * - a search result that names no section opens at the section that fits it best;
@@ -29,21 +30,70 @@
 
   /* Formulas. */
   const SMALLEST = 0.7;
+  const BREAK = 0.85; // a formula that would shrink more breaks, if it can
   const available = (formula) => {
     let block = formula.parentElement;
     while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
+    block = block.closest("td[data-label]") ?? block; // in a card, words are as wide as they are long
     const style = getComputedStyle(block);
     const beside = style.flexDirection.startsWith("row");
     const number = (beside && block.querySelector(":scope > .eqno")?.offsetWidth) || 0;
     return block.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - number - 2;
   };
+  /* A formula may break before a relation, before an operation, and after a wide space, outside parentheses. */
+  const character = (part) => part.querySelector("mjx-c")?.className.match(/mjx-c([0-9A-F]+)/)?.[1];
+  const OPEN = ["28", "5B", "7B", "27E8", "2308"];
+  const CLOSE = ["29", "5D", "7D", "27E9", "2309"];
+  const offerBreaks = (formula) => {
+    const parts = [...(formula.querySelector("mjx-math")?.children ?? [])].filter((part) => part.getClientRects().length);
+    let depth = 0;
+    let operator = true; // the sign before: an operation after a relation is a sign
+    for (const part of parts) {
+      const sign = part.tagName === "MJX-MO" ? character(part) : "";
+      const breaks = sign && part.hasAttribute("space") && !OPEN.includes(sign) && !CLOSE.includes(sign);
+      const em = parseFloat(getComputedStyle(part).fontSize);
+      const space = part.tagName === "MJX-MSTYLE" && !part.querySelector("mjx-c") && part.offsetWidth > 0.9 * em;
+      if (depth === 0 && breaks && !operator) part.before(document.createElement("wbr"));
+      if (depth === 0 && space) part.after(document.createElement("wbr"));
+      if (OPEN.includes(sign)) depth += 1;
+      if (CLOSE.includes(sign)) depth = Math.max(0, depth - 1);
+      operator = breaks || space;
+    }
+    formula.dataset.offered = "";
+  };
+  const widest = (formula) => { // of the parts between breaks
+    const widths = [];
+    let left = null;
+    for (const part of formula.querySelector("mjx-math").children) {
+      if (part.tagName === "WBR") {
+        left = null;
+        continue;
+      }
+      const place = part.getBoundingClientRect();
+      if (!place.width) continue;
+      if (left === null) {
+        left = place.left;
+        widths.push(0);
+      }
+      widths[widths.length - 1] = place.right - left;
+    }
+    return Math.max(...widths);
+  };
   const sizes = new WeakMap(); // formula -> [its size in per cent, its scale now]
   const fit = () => {
     const formulas = [...document.querySelectorAll("mjx-container")];
+    formulas.forEach((formula) => formula.classList.remove("broken"));
     const wanted = formulas.map((formula) => {
       if (!sizes.has(formula)) sizes.set(formula, [parseFloat(formula.style.fontSize) || 100, 1]);
       const width = formula.querySelector("mjx-math")?.getBoundingClientRect().width ?? 0;
       return width > 0 ? (available(formula) * sizes.get(formula)[1]) / width : 1;
+    });
+    formulas.forEach((formula, i) => {
+      if (wanted[i] >= BREAK) return;
+      if (!("offered" in formula.dataset)) offerBreaks(formula);
+      if (!formula.querySelector("wbr")) return;
+      wanted[i] = (available(formula) * sizes.get(formula)[1]) / widest(formula);
+      formula.classList.add("broken");
     });
     formulas.forEach((formula, i) => {
       const [size, scale] = sizes.get(formula);
@@ -156,18 +206,36 @@
     apply(remembered(), button);
   };
 
-  /* A table that an author wrote gets what tables of cells have: on a phone, a card for every row. */
+  /* A table that an author or pandas wrote gets what tables of cells have: on a phone, a card for every row. */
   const cards = () => {
-    for (const table of document.querySelectorAll("article table.table:not(.scoreboard table, .numbers table)")) {
-      const names = [...table.querySelectorAll("thead th")].map((cell) => cell.textContent.trim());
-      if (!names.length) continue;
+    for (const table of document.querySelectorAll("article :is(table.table, table.dataframe):not(.scoreboard table, .numbers table)")) {
+      const heads = [...table.querySelectorAll("thead th")];
+      if (!heads.length) continue;
       const around = document.createElement("div");
       around.className = "numbers written";
       table.before(around);
       around.append(table);
       for (const row of table.querySelectorAll("tbody tr")) {
-        [...row.cells].forEach((cell, i) => (cell.dataset.label = names[i] ?? ""));
+        [...row.cells].forEach((cell, i) => {
+          const formula = heads[i]?.querySelector(".math");
+          cell.dataset.label = formula ? "" : (heads[i]?.textContent.trim() ?? "");
+          if (!formula || !cell.textContent.trim()) return;
+          const label = document.createElement("span");
+          label.className = "card-label";
+          label.append(...heads[i].cloneNode(true).childNodes);
+          cell.prepend(label);
+        });
       }
+    }
+    for (const table of document.querySelectorAll(".scoreboard table")) {
+      const rows = [...table.querySelectorAll("tbody tr")];
+      [...table.querySelectorAll("thead th")].forEach((head, i) => {
+        if (!rows.length || rows.some((row) => row.cells[i]?.textContent.trim())) return;
+        for (const cell of [head, ...rows.map((row) => row.cells[i])]) if (cell) cell.hidden = true; // nothing in the column
+      });
+    }
+    for (const cell of document.querySelectorAll(":is(.scoreboard, .numbers) td")) {
+      if (!cell.textContent.trim() && !cell.querySelector("img")) cell.replaceChildren(); // no card shows its name
     }
   };
   /* A bar that folds code says what the code shows or, if it shows nothing, what it is. */
@@ -182,13 +250,63 @@
     [/simulate|repetitions\(|regrets?\(|experiments\.|audit\.|\.run\(/, "runs"],
     [/(?:)/, "numbers of this section"],
   ];
+  const claimed = (code) => { // where in the paper the claims stand that a cell opens
+    const rows = [...code.matchAll(/page\.open\(\s*"([^"]+)"/g)].map(([, id]) => document.getElementById(`claim-${id}`)?.closest("tr"));
+    const places = rows.filter((row) => row).map((row) => row.querySelector('[data-label="Place"]')?.textContent || "what we found");
+    return [...new Set(places)];
+  };
   const bars = () => {
     for (const cell of document.querySelectorAll("div.cell:has(details.above-input)")) {
       const bar = cell.querySelector("details.above-input > summary > .collapsed");
       if (!bar) continue;
       const code = cell.querySelector("pre").textContent.trim();
-      const [, made] = MAKES.find(([part]) => cell.querySelector(`.cell_output ${part}`)) ?? [];
-      bar.textContent = made ? `Code of ${made}` : `Code: ${IS.find(([sign]) => sign.test(code))[1]}`;
+      const shows = (part) => [...cell.querySelectorAll(`.cell_output ${part}`)].some((found) => found.textContent.trim() || found.querySelector("img"));
+      const [, made] = MAKES.find(([part]) => shows(part)) ?? [];
+      const places = claimed(code);
+      const is = places.length ? `verdicts on ${places.join("; ")}` : IS.find(([sign]) => sign.test(code))[1];
+      const told = made && !(places.length && made === "this output"); // a verdict in words is in the table below
+      bar.textContent = told ? `Code of ${made}` : `Code: ${is}`;
+    }
+  };
+
+  /* Punctuation stays with the formula that it follows or precedes; in a table, both sides of a relation. */
+  const together = () => {
+    for (const formula of document.querySelectorAll("article span.math")) {
+      const after = formula.nextSibling?.nodeName === "#text" ? formula.nextSibling.data.match(/^[.,;:?!)\]”’]+/) : null;
+      const before = formula.previousSibling?.nodeName === "#text" ? formula.previousSibling.data.match(/[([“]+$/) : null;
+      if (!after && !before) continue;
+      const whole = document.createElement("span");
+      whole.className = "together";
+      formula.before(whole);
+      if (before) {
+        whole.previousSibling.data = whole.previousSibling.data.slice(0, before.index);
+        whole.append(before[0]);
+      }
+      whole.append(formula);
+      if (!after) continue;
+      whole.nextSibling.data = whole.nextSibling.data.slice(after[0].length);
+      whole.append(after[0]);
+    }
+    for (const { firstChild } of document.querySelectorAll(".verdict")) {
+      if (firstChild?.nodeName === "#text") firstChild.data = firstChild.data.replace(" ", "\u00a0"); // sign and word
+    }
+    for (const table of document.querySelectorAll(".numbers table")) {
+      const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
+      for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+        if (text.parentElement.closest("code, pre, script, mjx-container, .math")) continue;
+        text.data = text.data
+          .replace(/ ([=±<>≤≥≈]) (?=\S)/g, "\u00a0$1\u00a0")
+          .replace(/\b(Algorithm|Theorem|Lemma|Table|Figure) (?=\d)/g, "$1\u00a0");
+      }
+    }
+  };
+  /* The name of a module breaks after a dot or an underscore. */
+  const modules = () => {
+    for (const heading of document.querySelectorAll("article h2")) {
+      const [name] = heading.childNodes;
+      if (!/^(companion|evidence)\.[\w.]+$/.test(name?.data ?? "")) continue;
+      heading.classList.add("module");
+      name.replaceWith(...name.data.split(/(?<=[._])/).flatMap((part) => [part, document.createElement("wbr")]));
     }
   };
 
@@ -196,6 +314,8 @@
     control();
     cards();
     bars();
+    together();
+    modules();
     document.addEventListener("click", (event) => {
       const link = event.target.closest?.("a[href]");
       if (!link) return;

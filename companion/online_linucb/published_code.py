@@ -4,6 +4,7 @@ Source: the public program of Chowdhury and Zhou (2022), whose setting and basel
 copies.
 
 Its departures from the published mechanisms are kept:
+
 1. contexts have norm sqrt2 (x = (v, 1), ||v|| = 1), the noise is scaled as if they had
    norm 1; the first d arms are replaced by e_i + e_d (i < d) and e_d;
 2. the two statistics x x' and r x are each noised with the full budget, and the Gaussian
@@ -16,6 +17,7 @@ Its departures from the published mechanisms are kept:
    were Bin(b, 1/4);
 5. the width is the same for every noise, and NaN widths (indefinite matrices) are chosen
    first.
+
 No guarantee is attached to 3 and 4; that of the others is computed for the statistics'
 sensitivity 2 sqrt3 at norm sqrt2.
 """

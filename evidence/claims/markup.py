@@ -69,10 +69,10 @@ def claims(chapter: str, records) -> str:
     """The claims of a chapter, then its findings, each folded behind a count of its
     verdicts."""
     shown = ""
-    for what, finding in (("claims of the paper", False), ("findings of our own", True)):
+    for what, finding in (("Claims of the paper", False), ("Findings of our own", True)):
         if part := [r for r in records if r.finding == finding]:
-            page = listed(f"{what.capitalize()} ({chapter})", part)
-            shown += folded(f"{len(part)} {what}: {tally(part)}", page)
+            page = listed(f"{what} ({chapter})", part)
+            shown += folded(f"{what} ({len(part)}): {tally(part)}", page)
     return shown
 
 

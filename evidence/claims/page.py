@@ -80,7 +80,7 @@ class Page:
         }
 
     def say(self, **values) -> None:
-        """Make values available to the prose as {glue:text}`CHAPTER_NAME`; nothing is
+        """Make values available to the prose, which glues `CHAPTER_NAME`; nothing is
         shown.
 
         Text stays as it is; numbers get three digits, an `Interval` its ends.

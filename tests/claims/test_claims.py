@@ -129,8 +129,8 @@ def test_records_survive_json_and_findings_stand_last():
     for said in (
         "[0.4, ∞]",
         "a &lt; b",
-        ">1 claims of the paper: 1 reproduced<",
-        ">1 findings of our own: 1 undecided<",
+        ">Claims of the paper (1): 1 reproduced<",
+        ">Findings of our own (1): 1 undecided<",
     ):
         assert said in bundle["text/html"]
     assert '<a href="errata.html#xx1">XX1</a>' in claim._repr_html_()

@@ -1,13 +1,17 @@
 """Sphinx extension: docstrings as autodoc finds them, in their own lines where they are
 no reST.
 
-A docstring is written for people who read code; what docutils would complain of is shown
-as it is. The automatic descriptions of a named tuple's fields are left out.
+A docstring is written for people who read code.  Names with a description each are shown
+one below the other, indented lines as they stand, bars and asterisks as such.  What
+docutils would complain of all the same is shown as it is. The automatic descriptions of a
+named tuple's fields are left out.
 """
 
 import inspect
 import io
 import re
+import textwrap
+from itertools import groupby
 
 from docutils.core import publish_doctree
 
@@ -26,25 +30,86 @@ BLOCK = re.compile(
 )
 
 
+PART = re.compile(r"\n(?=(?:Source|Privacy|Differs)\b[^\n]*?:)")
+LISTED = re.compile(r"(>>>|::|\.\. |[-*] |\d+\. |\S.*\n---)")
+ITEM = re.compile(r"[\w.]+(, [\w.]+)*(\(.*?\))?(: | -> )")
+COLUMNS = re.compile(r"^ +(\d[\d, ]* |\S.*([^.:;?\s] {2,}|\S {3,})\S)", re.MULTILINE)
+SIGN = re.compile(r"`[^`]*`|(?<![\w*])\*\w[\w ]*\*(?![\w*])|[|*]")
+
+
+def escaped(text):
+    """The text with bars and asterisks that mark nothing, and words in backticks as
+    code."""
+
+    def written(match):
+        sign = match[0]
+        if len(sign) == 1:
+            return "\\" + sign
+        if sign[0] != "`":
+            return sign
+        after = match.string[match.end() : match.end() + 1]
+        return f"`{sign}`\\ " if after == "(" or after.isalnum() else f"`{sign}`"
+
+    return SIGN.sub(written, text)
+
+
+def items(lines):
+    """Lines of a line block, each with the deeper lines below it."""
+    first = min(len(line) - len(line.lstrip()) for line in lines)
+    marks = ["  " if line[first] == " " else "| " for line in lines]
+    return [mark + escaped(line.strip()) for mark, line in zip(marks, lines, strict=True)]
+
+
+def paragraph(text):
+    """reST of a paragraph that is not set off as code, with indented lines in it."""
+    lines = text.split("\n")
+    if text.startswith(" ") and COLUMNS.search(text):
+        return "\n".join([".. code-block:: text", "", *lines])
+    if text.startswith(" ") or LISTED.match(text):
+        return text
+    if "\n " not in text:
+        return escaped(text)
+    heads = [line for line in lines if line[:1] != " "]
+    if len(heads) > 1 and ITEM.match(heads[0]) and ITEM.match(heads[1]):
+        named = [line if ITEM.match(line) else f" {line}" for line in lines]
+        return "\n".join(items(named))
+    parts = []
+    for indented, run in groupby(lines, key=lambda line: line[:1] == " "):
+        run = list(run)
+        if not indented:
+            parts.append(escaped("\n".join(run)))
+        elif COLUMNS.search("\n".join(run)):
+            parts.append("\n".join([".. code-block:: text", "", *run]))
+        else:
+            parts.append(textwrap.indent("\n".join(items(run)), "    "))
+    return "\n\n".join(parts)
+
+
 def _parameters(app, what, name, obj, options, lines):
     """As napoleon reads it: words below the parameter's name, two empty lines after the
-    last; what is returned and raised are sentences.  A letter may follow a name in
-    backticks."""
+    last; what is returned and raised are sentences.  A property's first line is no
+    type."""
 
     def below(match):
         return re.sub(r"^(\S.*?) : ", r"\1\n    ", match[0], flags=re.MULTILINE) + "\n"
 
-    text = BLOCK.sub(below, "\n".join(lines))
-    text = re.sub(r"(`[\w.]+`)(?=\w)", r"\1\\ ", text)  # `Pair`s
-    lines[:] = re.sub(r"^(Returns|Raises)\n-+\n", r"\1 ", text, flags=re.MULTILINE).split(
-        "\n"
-    )
+    text = PART.sub("\n\n", "\n".join(lines))
+    text = re.sub(r"^(Returns|Raises)\n-+\n", r"\1 ", text, flags=re.MULTILINE)
+    text = "\n\n".join(paragraph(part) for part in text.split("\n\n"))
+    text = BLOCK.sub(lambda match: escaped(below(match)), text)
+    first = ["\\ "] if what in ("attribute", "property") else []
+    lines[:] = first + text.split("\n")
 
 
 def _readable(app, what, name, obj, options, lines):
     if lines and complaints(lines):
         doc = inspect.getdoc(obj) or "\n".join(lines)
         lines[:] = ["::", "", *(f"   {line}" for line in doc.splitlines()), ""]
+
+
+def _signature(app, what, name, obj, options, signature, returns):
+    """Functions that are defaults, by their names."""
+    return re.sub(r"<function (\w+).*?>", r"\1", signature or "") or None, returns
 
 
 def _skip(app, what, name, obj, skip, options):
@@ -54,5 +119,6 @@ def _skip(app, what, name, obj, skip, options):
 def setup(app):
     app.connect("autodoc-process-docstring", _parameters, priority=100)  # before napoleon
     app.connect("autodoc-process-docstring", _readable, priority=900)  # after napoleon
+    app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-skip-member", _skip)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
