@@ -131,7 +131,7 @@ SENTENCES = {  # what is wrong: its check, words that follow, changes of the tem
     ),
     "a private field is misspelt": (
         "complete",
-        ["'total', 'x', 'message'", "got 'y'", "Policy(private=)"],
+        ["State.total, State.x, State.message", "got 'y'", "Policy(private=)"],
         [('private=("x",)', 'private=("y",)')],
     ),
     "the State is a dictionary": (
