@@ -40,7 +40,7 @@ def test_compiled_equals_interpreted_to_the_bit_whatever_the_number_of_rows(modu
         with pytest.raises(ValueError, match="with a number of arms K="):
             need_contexts([policy], np.zeros((1, K, policy.params.d)))
         return
-    X, R, _ = stream_for(policy, ROUNDS[K], K)
+    X, R = stream_for(policy, ROUNDS[K], K)
     arms, state = run(policy, X, R)
     slow, expected = run(PLAIN(policy), X, R)
     assert np.array_equal(arms, slow)
@@ -49,7 +49,7 @@ def test_compiled_equals_interpreted_to_the_bit_whatever_the_number_of_rows(modu
 
 @every_policy
 def test_threads_share_a_run_and_none_passes_its_horizon(policy):
-    X, _, _ = stream_for(policy, 1)
+    X, _ = stream_for(policy, 1)
     T = horizon(policy) or 8 * 25
     watched, overlaps = runs.watched(policy, "select", "update")
     live = watched.start(0)
@@ -65,7 +65,7 @@ def test_threads_share_a_run_and_none_passes_its_horizon(policy):
 def test_a_run_is_not_copied_and_not_forked(policy, tmp_path):
     """The copy would draw the same noise; of a run that was saved and closed it is
     fresh."""
-    X, R, _ = stream_for(policy, 2)
+    X, R = stream_for(policy, 2)
     live = policy.start(0)
     live.save(tmp_path / "run")
     arm = live.select(X[0], "a")

@@ -67,7 +67,7 @@ def need_not_saved(words, file, live):
 @pytest.mark.parametrize("name", EVERY)
 def test_a_saved_run_goes_on_to_the_bit_but_for_its_generator(policy, tmp_path):
     file = tmp_path / "run.npz"
-    X, R, _ = stream_for(policy, 200)
+    X, R = stream_for(policy, 200)
     live = policy.start(5)
     feed(live, X, R, range(100))
     asked = live.select(X[100])
@@ -198,7 +198,7 @@ def test_saving_is_all_or_nothing_and_for_the_owner_alone(tmp_path):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", EVERY)
 def test_clipped_records_are_counted_as_the_policy_counts_them(policy):
-    X, R, _ = stream_for(policy, 200)
+    X, R = stream_for(policy, 200)
     X = X * np.linspace(0.5, 1.5, 200)[:, None, None]
     R = R * np.linspace(0.9, 1.1, 200)[:, None]
     live = policy.start(0)
@@ -235,7 +235,7 @@ def test_one_warning_when_many_records_are_clipped(tmp_path):
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("size", [LARGEST_RECORD, -LARGEST_RECORD, 1e-200])
 def test_records_of_any_admitted_size_leave_a_finite_state(policy, size):
-    X, R, _ = stream_for(policy, 40)
+    X, R = stream_for(policy, 40)
     X = X / np.abs(X).max() * size
     R = np.full(R.shape, size)
     live = policy.start(0)
@@ -251,7 +251,7 @@ def test_records_of_any_admitted_size_leave_a_finite_state(policy, size):
 @pytest.mark.parametrize("name", LATE)
 def test_late_rewards_are_a_run_in_the_order_in_which_they_come(policy):
     """Seven questions are open, rewards come in any order: kernels see the same calls."""
-    X, R, _ = stream_for(policy, 84)
+    X, R = stream_for(policy, 84)
     live = policy.start(3)
     order = np.random.default_rng(4)
     rng = np.random.default_rng(3)
@@ -271,7 +271,7 @@ def test_late_rewards_are_a_run_in_the_order_in_which_they_come(policy):
 
 @pytest.mark.parametrize("name", IN_ORDER)
 def test_a_policy_without_delayed_feedback_takes_one_question_at_a_time(policy):
-    X, R, _ = stream_for(policy, 4)
+    X, R = stream_for(policy, 4)
     live = policy.start(0)
     arm = live.select(X[0], "a")
     with pytest.raises(

@@ -240,7 +240,7 @@ def start_and_play(made):
         for _ in range(3):
             live.update(np.full(made.params.d, 0.2), 0.5)
     else:
-        Xs, R, _ = streams.stream_for(made, 3)
+        Xs, R = streams.stream_for(made, 3)
         live = made.start(0)
         for t in range(len(Xs)):
             arm = live.select(Xs[t])

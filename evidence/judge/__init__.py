@@ -93,7 +93,7 @@ def looked_at(ask, quick: bool, trials, seed: int):
         stuck = found["found"].startswith("does not return")
         if found["outcome"] == "broken" and (stuck or name in checks.DECISIVE):
             return rows
-    add("speech", "a run", checks.speaks)
+    add("speech", "a run", checks.checked, "a run")
     if promise["model"] != "none":
         # first, because it takes a known time
         add("attack", "general attack", attack.general, quick, trials, seed)
@@ -159,13 +159,13 @@ def made(rows) -> Report:
     lines = []
     for (outcome, found), whats in names.items():
         lines.append(f"{outcome.capitalize()}: {'; '.join(whats)}: {found}.")
-    word = verdict(rows)
+    parts = [row for row in rows if row["part"] == "measured"]
+    short = [row["what"] for row in parts if not enough(row)]
+    word = verdict(rows, bool(parts) and not short)
     exit_code, meaning = WORDS[word]
     refuted = [row["found"] for row in rows if row["outcome"] == "refuted"]
     if word == "REFUTED" and all(DECLARED in found for found in refuted):
         meaning = "its noise has not the law that is declared"
-    parts = [row for row in rows if row["part"] == "measured"]
-    short = [row["what"] for row in parts if not enough(row)]
     if word == "BOUNDED ONLY" and len(short) < len(parts):
         meaning = f"no attack refutes it, but {', '.join(short)}: not measured"
     return Report(
@@ -177,8 +177,8 @@ def made(rows) -> Report:
     )
 
 
-def verdict(rows) -> str:
-    """The word of rows, the promise first."""
+def verdict(rows, measured: bool) -> str:
+    """The word of rows, the promise first; measured: whether all that is needed was."""
     found = {row["outcome"] for row in rows}
     promise = rows[0]
     if promise["outcome"] != "promised":
@@ -187,8 +187,7 @@ def verdict(rows) -> str:
         return "CONTRACT BROKEN"
     if "refuted" in found:
         return "REFUTED"
-    needed = [row for row in rows if row["part"] == "measured"]
-    if needed and all(enough(row) for row in needed):
+    if measured:
         return "MEASURED"
     if "not refuted" in found or promise["model"] == "none":
         return "BOUNDED ONLY"

@@ -98,7 +98,7 @@ def neighbours(policy, world, rounds: int = 80):
     pairs = []
     for what, user, others in product(records, (0, n // 3), company):
         one, two = records[what]
-        X, R, _ = stream_for(policy, n, K=2)
+        X, R = stream_for(policy, n, K=2)
         # they ask along the line that tells the two records apart
         if others != "random others":
             X[:, 0::2] = one[0]

@@ -15,9 +15,10 @@ import numpy as np
 
 from companion import contract
 from companion.accounting.privacy import NO_PRIVACY, RELATIONS
+from companion.core import need_declared
 from evidence.judge.load import said
 from evidence.measure.compose import MODELS
-from evidence.measure.record import Interpreter, arrays, need_fields, public, same_bits
+from evidence.measure.record import PLAIN, arrays, public, same_bits
 
 CUTS = (1, 2, 7, 128, 256, 399)
 ROWS = (4, 1, 2, 7, 1000)
@@ -46,7 +47,7 @@ def rows(make) -> None:
             if K != 4:
                 continue  # it is not made for so few, or so many
             raise
-        X, R, _ = stream_for(policy, 100, K)
+        X, R = stream_for(policy, 100, K)
         try:
             plays_rows(policy, X, R)
         except CheckFailed:
@@ -93,7 +94,7 @@ def complete(make) -> None:
         "return a State, a NamedTuple of arrays: class State(NamedTuple)",
     )
     try:
-        need_fields(state, policy.private)
+        need_declared(policy._replace(releases=()), state)  # these are measured
     except ValueError as error:
         raise CheckFailed(f"{error} -> Policy(private=) of these names") from error
     try:
@@ -128,9 +129,9 @@ def fresh_state(make) -> None:
 def inside_its_arrays(make) -> None:
     """No index leaves its array, and compiled code plays as plain Python does."""
     policy = make(4)
-    X, R, _ = stream_for(policy, 60)
+    X, R = stream_for(policy, 60)
     try:
-        arms = run(Interpreter()(policy), X, R)[0]
+        arms = run(PLAIN(policy), X, R)[0]
     except IndexError as error:
         found = f"an index leaves its array: {said(error)}"
         remedy = "size every array of the State by Params"
@@ -145,7 +146,7 @@ def inside_its_arrays(make) -> None:
 def again(make) -> None:
     """The same seed gives the same run, in one piece or in blocks."""
     policy = make(4)
-    X, R, _ = stream_for(policy)
+    X, R = stream_for(policy)
     first = run(policy, X, R)
     kept = pickle.loads(pickle.dumps(first))
     run(policy, X, 1.0 - R, seed=4)
@@ -166,7 +167,7 @@ def again(make) -> None:
 def data(make) -> None:
     """Rewards of arms that were not played are not read; X and R are not written."""
     policy = make(4)
-    X, R, _ = stream_for(policy)
+    X, R = stream_for(policy)
     before = X.copy(), R.copy()
     arms, state = run(policy, X, R)
     need(
@@ -187,7 +188,7 @@ def live_equals_play(make) -> None:
     The arrays that are handed over are overwritten after every call.
     """
     policy = make(4)
-    X, R, _ = stream_for(policy)
+    X, R = stream_for(policy)
     arms, state = run(policy, X, R, seed=5)
     p = policy.params
     rng = np.random.default_rng(5)
@@ -214,28 +215,13 @@ def live_equals_play(make) -> None:
     need_same(found, remedy, (arms, state), (arms, live))
 
 
-# The first run, then all others.
-CHECKS = rows, complete, fresh_state, inside_its_arrays, again, data, live_equals_play
-CHECKS = {check.__name__.replace("_", " "): check for check in CHECKS}
-DECISIVE = ("rows", "complete")  # where one of these fails, nothing else is looked at
-
-
-def checked(subject, name: str):
-    """The row of a check; where it fails, with what to change."""
-    try:
-        CHECKS[name](subject.make)
-    except CheckFailed as why:
-        return {"outcome": "broken", "found": str(why)}
-    return {"outcome": "holds", "found": ""}
-
-
-def speaks(subject):
-    """The row on what a run of the example says beside its arms: files it opens to write,
-    connections, and text it prints, which goes into the child's file.  The first of two
-    runs compiles and imports all that is needed, and is not looked at."""
-    policy = subject.policy
+def speaks(make):
+    """A run says nothing beside its arms: files it opens to write, connections, and text
+    it prints, which goes into the child's file.  The first of two runs compiles and
+    imports all that is needed, and is not looked at."""
+    policy = make(4)
     seen = set()
-    X, R, _ = stream_for(policy)
+    X, R = stream_for(policy)
 
     def hook(event, args):
         writes = event == "open" and any(c in str(args[1]) for c in "wax+")
@@ -251,11 +237,27 @@ def speaks(subject):
     found = sorted(seen)
     for line in os.pread(1, 200, before).decode("utf8", "replace").splitlines()[:1]:
         found.append(f"prints {line!r}")
-    if not found:
-        return {"outcome": "holds", "found": ""}
-    text = f"a run says more than its arms: {'; '.join(found)}"
-    advice = "others may read it: take it out of the kernels"
-    return {"outcome": "broken", "found": f"{text} -> {advice}"}
+    need(
+        not found,
+        f"a run says more than its arms: {'; '.join(found)}",
+        "others may read it: take it out of the kernels",
+    )
+
+
+# The first run, then all others.
+CHECKS = rows, complete, fresh_state, inside_its_arrays, again, data, live_equals_play
+CHECKS = {check.__name__.replace("_", " "): check for check in CHECKS}
+DECISIVE = ("rows", "complete")  # where one of these fails, nothing else is looked at
+SPEECH = {"a run": speaks}  # which is looked at in a child's process alone
+
+
+def checked(subject, name: str):
+    """The row of a check; where it fails, with what to change."""
+    try:
+        (CHECKS | SPEECH)[name](subject.make)
+    except CheckFailed as why:
+        return {"outcome": "broken", "found": str(why)}
+    return {"outcome": "holds", "found": ""}
 
 
 # --- streams and states
@@ -280,10 +282,10 @@ def stream_for(policy, n: int = ROUNDS, K: int = 4):
     """
     n = min(n, contract.horizon(policy) or n)
     K = getattr(policy.params, "K", K)
-    X, R, mu = stream(n, K, getattr(policy.params, "d", 3))
+    X, R, _ = stream(n, K, getattr(policy.params, "d", 3))
     if contract.one_context(policy):
         X = np.ascontiguousarray(np.repeat(X[:, :1], X.shape[1], axis=1))
-    return X, R, mu
+    return X, R
 
 
 def run(policy, X: np.ndarray, R: np.ndarray, *, seed: int = 1, cuts=()):

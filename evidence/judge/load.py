@@ -58,22 +58,22 @@ class Subject(NamedTuple):
     def takes(self):
         """Parameters of the factory; none where it needs more than the judge can tell
         it."""
-        taken = inspect.signature(self.factory).parameters
-        for name, parameter in taken.items():
+        takes = inspect.signature(self.factory).parameters
+        for name, parameter in takes.items():
             if parameter.default is parameter.empty and name not in GUESSES:
                 return {}
-        return taken
+        return takes
 
-    def made(self, **told):
-        """The factory's policy with these arguments, and guesses for those that it
-        needs."""
-        return given(self.factory, GUESSES | told)
+
+def taken(function, told):
+    """Those of these arguments that a function takes."""
+    takes = inspect.signature(function).parameters
+    return {name: value for name, value in told.items() if name in takes}
 
 
 def given(function, told):
     """What a function gives for those of these arguments that it takes."""
-    taken = inspect.signature(function).parameters
-    return function(**{name: v for name, v in told.items() if name in taken})
+    return function(**taken(function, told))
 
 
 def load(what) -> Subject:

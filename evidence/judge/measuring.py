@@ -13,8 +13,9 @@ import numpy as np
 
 from companion.accounting.privacy import ADD_OR_REMOVE
 from companion.contract import horizon
-from evidence.attacks.audit import AuditInstance, readers
+from evidence.attacks import audit
 from evidence.judge.checks import run, stream_for
+from evidence.judge.load import GUESSES, given, taken
 from evidence.measure.compose import measure, verdict
 from evidence.measure.record import (
     ADDED,
@@ -80,7 +81,7 @@ def plans(subject, quick: bool):
     found.append(Plan("its example", cut="T" in takes))
     if "epsilon" in takes:
         for other in OTHER[:1] if quick else OTHER:
-            told = {name: value for name, value in other.items() if name in takes}
+            told = taken(subject.factory, other)
             text = " and ".join(f"{name} = {value:g}" for name, value in told.items())
             found.append(Plan(text, told=told, rounds=told.get("T")))
     if "T" in takes:
@@ -92,11 +93,12 @@ def plans(subject, quick: bool):
         for start, n in sorted(odd_rounds(instance(subject, found[-1]))):
             found.append(Plan(f"round {start + 1} on", rounds=n, start=start, cut=True))
     if "epsilon" not in takes:
-        why = (
-            "the factory takes no argument `epsilon`, so one budget alone is measured -> "
-            "call it `epsilon`, and give all else a default"
-        )
-        row = {"what": "another budget", "outcome": "not measured", "found": why}
+        row = {
+            "what": "another budget",
+            "outcome": "not measured",
+            "found": "the factory takes no argument `epsilon`, so one budget alone is "
+            "measured -> call it `epsilon`, and give all else a default",
+        }
         found.append(row)
     return found
 
@@ -128,7 +130,7 @@ def instance(subject, plan: Plan):
     if plan.own is not None:
         return subject.spec.measured()[plan.own]
     if plan.told:
-        policy = subject.made(**plan.told)
+        policy = given(subject.factory, GUESSES | plan.told)
     if not policy.releases:
         raise NotMeasured(
             "the policy does not say what others see -> Policy(..., "
@@ -137,15 +139,10 @@ def instance(subject, plan: Plan):
     most = min(horizon(policy) or LONG, LONG) - plan.start
     state = None
     if plan.start:
-        X, R, _ = stream_for(policy, plan.start)
+        X, R = stream_for(policy, plan.start)
         state = run(policy, X, R)[1]
-    case = AuditInstance(
-        policy=policy,
-        releases=readers(policy.releases),
-        private_fields=policy.private,
-        initial_state=state,
-        rounds=min(plan.rounds or RELEASES, most),
-    )
+    rounds = min(plan.rounds or RELEASES, most)
+    case = audit.instance(policy, initial_state=state, rounds=rounds)
     if plan.rounds is None:
         while case.rounds < most and len(played(case)) < RELEASES:
             case = case._replace(rounds=min(2 * case.rounds, most))

@@ -2,7 +2,7 @@
 
 `measure` rebuilds the guarantee of an `AuditInstance` from three things: how far one
 record moves what is let out with the same noise (`replay.see`); which independent draws
-hide that, and how large they are (`record.joint_noise`); and the law of the draws.  A
+hide that, and how large they are (`joint_noise`); and the law of the draws.  A
 law answers three questions, each by a method: does a draw fit (`chance`), what is its
 `scale`, what `epsilon` does a move cost, at the guarantee's delta, by `dp-accounting` or
 a closed form of another source than the code's.  `LAWS` says which laws are known.
@@ -24,7 +24,6 @@ from scipy import stats as sps
 from companion.core import Optimiser
 from companion.stats import lower_end, upper_end
 from evidence.attacks import audit
-from evidence.measure import record
 from evidence.measure.record import (
     UNKNOWN,
     VALUES,
@@ -33,6 +32,13 @@ from evidence.measure.record import (
     Recorder,
     TooMany,
     Unfit,
+    Watcher,
+    centred,
+    fresh_draws,
+    fresh_rows,
+    joint_noise,
+    need_same_noise,
+    uncompiled,
 )
 from evidence.measure.replay import (
     CHOSEN,
@@ -113,9 +119,9 @@ def measure(case, tries: int = 0) -> Measured:
     model = case.policy.guarantee.model
     if model not in MODELS:
         raise NotMeasured(f"model must be one of {MODELS}; got {model!r}")
+    recorder = Recorder(case)
+    base = recorder.play(filler(case))
     try:
-        recorder = Recorder(case)
-        base = recorder.play(filler(case))
         laws = {part.law for call in base.calls for part in call.clean}
         if not laws:
             raise NotMeasured(
@@ -134,7 +140,7 @@ def measure(case, tries: int = 0) -> Measured:
             )
         return by_law(case, LAWS[name](case, name), tries)
     except Unfit as why:
-        return without_law(case, why)
+        return without_law(case, recorder.methods, why)
 
 
 def by_law(case, law, tries: int = 0) -> Measured:
@@ -144,19 +150,20 @@ def by_law(case, law, tries: int = 0) -> Measured:
     worst = Measured(releases=0, low=0.0, high=0.0)
     for position in positions(case):
         if not isinstance(case.policy, Optimiser):
-            need_quiet(case, position.at)
+            need_quiet(case, position[0])
         seen = see(case, position, tries=tries)
         tries = 0  # searched once, at the first position
         for run in seen.runs:
-            record.need_same_noise(run, seen.base)
+            need_same_noise(run, seen.base)
+        releases = len(seen.moved())
         if not seen.bounded():
-            return Measured(releases=seen.releases(), low=np.inf, high=np.inf)
+            return Measured(releases=releases, low=np.inf, high=np.inf)
         low = 0.0
         high = 0.0
         if seen.distances().any():
             low, high = law.loss(seen)
         worst = Measured(
-            releases=max(worst.releases, seen.releases()),
+            releases=max(worst.releases, releases),
             low=float(max(worst.low, low)),
             high=float(max(worst.high, high)),
         )
@@ -168,25 +175,25 @@ def by_law(case, law, tries: int = 0) -> Measured:
     return worst
 
 
-def without_law(case, why) -> Measured:
+def without_law(case, methods, why) -> Measured:
     """What counting shows where noise has no known law: `Measured` if it refutes the
     promise.
+
+    methods: by which noise is drawn whose law is not declared.
 
     Else raises `NotMeasured` where the law was guessed, or where what is shown was
     clamped or rounded after the noise was added, which is no leak; `Leak` where another
     law was declared.
     """
-    recorder = Recorder(case)
-    recorder.play(filler(case))
     low = 0.0
     lumps = False
     if not isinstance(case.policy, Optimiser):
         low, lumps = shown_apart(case, *farthest(case, positions(case)[0]))
     if low > case.policy.guarantee.epsilon:
         return Measured(releases=1, low=low, high=np.inf)
-    if not recorder.methods and not lumps:
+    if not methods and not lumps:
         raise Leak(f"{why}, as its Release declares")
-    kernel = record.uncompiled(next(iter(case.releases)))
+    kernel = uncompiled(next(iter(case.releases)))
     raise NotMeasured(
         f"{why}; counting refutes nothing.  Release the sum with its noise before it is "
         "clamped, rounded or compared, and declare its law: "
@@ -200,7 +207,7 @@ def shown_apart(case, one, other):
     records, counted on all numbers that runs show: the best of a few statistics, each
     chosen on one half and counted on the other."""
     half = min(COUNTED // case.rounds, 4_000) // 2
-    watcher = record.Watcher(case)
+    watcher = Watcher(case)
     runs = []
     for records in (one, other):
         for _ in range(2 * half):
@@ -226,10 +233,8 @@ def shown_apart(case, one, other):
     ]
     level = 1.0 - ALARM / len(statistics)
     delta = case.policy.guarantee.delta
-    low = 0.0
-    for x in statistics:
-        low = max(low, audit.bound_on_halves(x[:, 0], x[:, 1], delta, level))
-    return low, bool(common.count.max() > 3)
+    bounds = [audit.bound_on_halves(x[:, 0], x[:, 1], delta, level) for x in statistics]
+    return max(bounds), bool(common.count.max() > 3)
 
 
 # --- tests of a law
@@ -446,7 +451,7 @@ class Added(Law):
                     f"{m} numbers that one record may move are too many to measure "
                     "their noise together"
                 )
-            z = record.joint_noise(self.case, seen.base, law, n, calls)
+            z = joint_noise(self.case, seen.base, law, n, calls)
             noise = independent(z, self.sure)
             new = noise.draws[:, noise.draws.any(axis=0)]
             self.noise[first, last] = noise._replace(
@@ -524,8 +529,7 @@ class Sampled(Gaussian):
     def loss(self, seen):
         """Raises `Unfit` if a record moves a call that is about another one."""
         drawn = [i for i, c in enumerate(seen.base.calls) if self.drawn(c) == seen.at]
-        moved = [part.call for part in seen.parts if seen.moves(part.numbers).any()]
-        if drawn != moved:
+        if drawn != seen.moved():
             raise Unfit("a step depends on another record than the one it has drawn")
         return super().loss(seen)
 
@@ -624,8 +628,8 @@ class Wishart(Law):
                 continue
             if part.call not in self.noise:
                 call = seen.base.calls[part.call]
-                drawn = record.fresh_draws(call, WISHARTS, [9, part.call])[part.part]
-                noise = record.centred(drawn)
+                drawn = fresh_draws(call, WISHARTS, [9, part.call])[part.part]
+                noise = centred(drawn)
                 corner = noise[..., 0, 0]
                 if -4.0 * corner.min() < corner.max():  # one-sided: it bounds nothing
                     return np.inf, np.inf
@@ -740,7 +744,7 @@ def chosen(call, leads, n: int) -> np.ndarray:
     scores = np.zeros(call.clean[0].numbers.size)
     scores[: len(leads) + 1] = 100.0 * leads[0]
     scores[: len(leads)] += leads
-    parts = record.fresh_draws(call, n, [5, len(leads)], scores)
+    parts = fresh_draws(call, n, [5, len(leads)], scores)
     if call.clean[-1].law == "vertex":
         return np.hstack([-parts[-1], parts[-1]]).argmax(axis=1)[:, None]
     return parts[-1].astype(int)
@@ -748,7 +752,7 @@ def chosen(call, leads, n: int) -> np.ndarray:
 
 def values_fit(call, low: float, high: float) -> bool:
     """Whether peeling shows values of its picks alone, with the noise of the picks."""
-    scores, values, picks = record.fresh_draws(call, 8_000, 5)
+    scores, values, picks = fresh_draws(call, 8_000, 5)
     picks = picks.astype(int)
     z = np.take_along_axis(values - scores, picks, axis=1)
     scale = np.abs(z).mean()
@@ -775,13 +779,10 @@ class Values(Law):
         one, other = seen.candidates.pairs[far.argmax()]
         forth = 0.0
         back = 0.0
-        for part in seen.parts:
-            if seen.moves(part.numbers).any():
-                a = seen.runs[one].calls[part.call]
-                b = seen.runs[other].calls[part.call]
-                counts = counted_values(a, b)
-                forth += log_ratio(counts)
-                back += log_ratio(counts[::-1])
+        for i in seen.moved():
+            counts = counted_values(seen.runs[one].calls[i], seen.runs[other].calls[i])
+            forth += log_ratio(counts)
+            back += log_ratio(counts[::-1])
         low, high = np.maximum(forth, back)
         return low, self.reach * high
 
@@ -798,7 +799,7 @@ def tallied(draws: np.ndarray) -> np.ndarray:
 
 def counted_values(one, other, n: int = 20_000) -> np.ndarray:
     """(2, values): how often two calls show each value, in n draws."""
-    rows = [record.fresh_rows(one, n, [17, 0]), record.fresh_rows(other, n, [17, 1])]
+    rows = [fresh_rows(one, n, [17, 0]), fresh_rows(other, n, [17, 1])]
     return tallied(np.array(rows))
 
 

@@ -27,6 +27,7 @@ from numba.core.dispatcher import Dispatcher
 
 from companion.contract import one_context
 from companion.core import Optimiser
+from companion.live import leaves
 
 OTHERS = 6  # users who ask for advice in every round, besides the one who is served
 LONG = 16  # rounds of a run beyond which one other user asks
@@ -114,8 +115,7 @@ class Interpreter:
     instead: {kernel: the function in its place}.  Numba's kernels cannot call those.
     """
 
-    def __init__(self, instead=None):
-        instead = instead or {}
+    def __init__(self, instead):
         self.instead = {uncompiled(k): function for k, function in instead.items()}
         self.copies = {}
         self.spaces = {}
@@ -178,7 +178,7 @@ class _Space(dict):
         return self[name]
 
 
-PLAIN = Interpreter()  # in which no kernel is recorded
+PLAIN = Interpreter({})  # in which no kernel is recorded
 
 # --- trees of arrays
 
@@ -195,40 +195,19 @@ def copied(tree, rng=None):
     return tree
 
 
-def leaves(tree) -> list:
-    """All parts of a nested tuple that are no tuples."""
-    if not isinstance(tree, tuple):
-        return [tree]
-    return [leaf for part in tree for leaf in leaves(part)]
-
-
 def arrays(tree) -> list[np.ndarray]:
     """All arrays of a nested tuple."""
-    return [leaf for leaf in leaves(tree) if isinstance(leaf, np.ndarray)]
+    return [leaf for _, leaf in leaves(tree, "") if isinstance(leaf, np.ndarray)]
 
 
-def public(state, private_fields, path: str = "") -> dict[str, np.ndarray]:
+def public(state, private_fields) -> dict[str, np.ndarray]:
     """Copies of the fields of a state but for those that are named; "V.exact" is a field
     of a field."""
-    if path in private_fields:
-        return {}
-    if not isinstance(state, tuple):
-        return {path: np.array(state)}
-    names = getattr(state, "_fields", map(str, range(len(state))))
     fields = {}
-    for name, part in zip(names, state, strict=True):
-        fields |= public(part, private_fields, f"{path}.{name}".lstrip("."))
+    for path, part in leaves(state, ""):
+        if not any(f"{path}.".startswith(f".{name}.") for name in private_fields):
+            fields[path[1:]] = np.array(part)
     return fields
-
-
-def need_fields(state, private_fields) -> None:
-    """Raise ValueError if a private field is none of the State's."""
-    known = list(public(state, ()))
-    for name in private_fields:
-        if len(public(state, [name])) == len(known):
-            raise ValueError(
-                f"private must name fields of the State, of {known}; got {name!r}"
-            )
 
 
 # --- recorded runs
@@ -284,23 +263,16 @@ def dimension(policy) -> int:
 def offered(policy, record) -> np.ndarray:
     """(K, d) contexts of the user with this record: hers stands in all rows."""
     K = getattr(policy.params, "K", 3)
-    x = (
-        np.zeros(dimension(policy))
-        if record is None
-        else np.array(record[1], dtype=float)
-    )
+    x = np.zeros(dimension(policy))
+    if record is not None:
+        x[:] = record[1]
     return np.tile(x, (K, 1))
 
 
-def follows(case) -> bool:
-    """Whether users play the arm that they are told."""
-    return case.assumes_compliance or not has_contexts(case.policy)
-
-
-def begin(case, generator, policy=None):
+def begin(case, generator):
     """The state in which the case begins; an optimiser's may hold noise that was drawn
     for it."""
-    policy = policy or case.policy
+    policy = case.policy
     if case.initial_state is not None:
         return copied(case.initial_state)
     if isinstance(policy, Optimiser):
@@ -315,14 +287,13 @@ class Recorder:
     generator = ExtremeRng
 
     def __init__(self, case):
-        self.case = case
         self.methods = set()  # by which noise is drawn whose law is not declared
         self.laws = {}
         self.drawn = {}
         self.copies = Interpreter(
             {k: partial(self._call, k, read) for k, read in case.releases.items()}
         )
-        self.policy = self.copies(case.policy)
+        self.case = case._replace(policy=self.copies(case.policy))
 
     def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
         """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the
@@ -331,9 +302,9 @@ class Recorder:
         Every round, advice and update get streams of their own, so that runs with
         different records share all draws that no recorded kernel makes.
         """
-        policy = self.policy
+        policy = self.case.policy
         private = self.case.private_fields
-        s = begin(self.case, np.random.default_rng(seed), policy)
+        s = begin(self.case, np.random.default_rng(seed))
         run = Run(state=s, calls=[], arms=[], public=[], changed=[])
         self.script = script
         self.run = run
@@ -353,7 +324,7 @@ class Recorder:
 
     def _play_round(self, s, record, seed):
         """Advice for everybody, and what the user's record teaches."""
-        policy = self.policy
+        policy = self.case.policy
         t = self.round
         X = offered(policy, record)
         rng = np.random.default_rng([seed, t, 0])
@@ -365,7 +336,8 @@ class Recorder:
         self.run.arms.append(tuple(told))
         if record is None:
             return
-        if not follows(self.case) or isinstance(record[0], Played):
+        chooses = has_contexts(policy) and not self.case.assumes_compliance
+        if chooses or isinstance(record[0], Played):
             arm = record[0]
         x = X[arm % len(X)].copy()
         noise = self.generator(np.random.PCG64([seed, t, 1]))
@@ -373,7 +345,7 @@ class Recorder:
 
     def _others(self, s, shape, seed) -> list[int]:
         """The arms that other users are told, who look at contexts of their own."""
-        policy = self.policy
+        policy = self.case.policy
         rng = np.random.default_rng(seed)
         n = OTHERS if self.case.rounds <= LONG else 1
         arms = []
@@ -444,7 +416,9 @@ class Recorder:
         if law != VALUES:
             clean = released(self.copies, kernel, read, args, np.random.default_rng(12))
             return [part._replace(law=part.law or law) for part in clean]
-        inputs = [np.asarray(a).tobytes() for a in leaves(args) if not is_generator(a)]
+        inputs = [
+            np.asarray(a).tobytes() for _, a in leaves(args, "") if not is_generator(a)
+        ]
         key = (kernel, *inputs)
         if key not in self.drawn:
             call = Call(kernel=kernel, read=read, live=(), args=args, clean=[], noise=[])

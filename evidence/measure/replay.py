@@ -43,13 +43,6 @@ CHOSEN = {"peeled", "picks", "vertex"}
 # --- which record is replaced, and by which
 
 
-class Position(NamedTuple):
-    """A round whose record is replaced."""
-
-    at: int
-    records: list  # one per round; where contexts are public the replaced one has hers
-
-
 class Candidates(NamedTuple):
     """Records in place of one."""
 
@@ -76,9 +69,10 @@ def filler(case) -> list[tuple[int, np.ndarray, float]]:
     return [(0, row[:d], row[d]) for row in rows]
 
 
-def positions(case) -> list[Position]:
-    """The first round, one in the middle, the last; where rewards alone are private for
-    several contexts each."""
+def positions(case) -> list:
+    """[(round whose record is replaced, records, one per round)]: the first round, one in
+    the middle, the last; where rewards alone are private for several contexts each, which
+    the replaced record has."""
     rounds = sorted({0, case.rounds // 2, case.rounds - 1})
     contexts = [None]
     if case.policy.guarantee.neighbours == REPLACE_REWARD:
@@ -91,7 +85,7 @@ def positions(case) -> list[Position]:
         records = filler(case)
         if x is not None:
             records[at] = (0, x, 1.0)
-        found.append(Position(at, records))
+        found.append((at, records))
     return found
 
 
@@ -228,10 +222,10 @@ class Seen(NamedTuple):
             )
         return False
 
-    def releases(self) -> int:
-        """How many calls the record moves."""
+    def moved(self) -> list[int]:
+        """The calls that the record moves, in order."""
         moved = {part.call for part in self.parts if self.moves(part.numbers).any()}
-        return len(moved)
+        return sorted(moved)
 
 
 def see(case, position, tries: int = 0) -> Seen:
@@ -252,8 +246,8 @@ def see(case, position, tries: int = 0) -> Seen:
         return run
 
     more = []
-    has_context = has_contexts(case.policy)
-    if tries and has_context and case.policy.guarantee.neighbours != REPLACE_REWARD:
+    public_contexts = case.policy.guarantee.neighbours == REPLACE_REWARD
+    if tries and has_contexts(case.policy) and not public_contexts:
         more = searched(case, follow, numbers_of(base), tries)
     found = candidates(case, fixed[at][1], more)
     records = found.records

@@ -60,7 +60,7 @@ def test_what_a_run_says_aloud_is_seen(tmp_path, words):
         '"a").close()\n    __import__("os").system("true")\n'
     )
     child = Child(judged.written(tmp_path, "loud", (line, log if words else line)), 60.0)
-    (said,) = child.ask(checks.speaks)
+    (said,) = child.ask(checks.checked, "a run")
     assert said["outcome"] == ("broken" if words else "holds")
     assert all(word in said["found"] for word in words)
 

@@ -16,7 +16,7 @@ from companion import policies
 from companion.baselines.linucb import linucb
 from evidence.judge import __main__ as command
 from evidence.judge import attack, checks, judge, measuring
-from evidence.judge.load import Child, load
+from evidence.judge.load import GUESSES, Child, given, load
 
 POLICY = linucb(3)
 JIT = [("# @jit", "@jit"), ("# from companion.jit", "from companion.jit")]
@@ -34,9 +34,9 @@ def whole(tmp_path_factory):
 def test_a_file_a_module_a_function_and_a_policy_are_found(whole):
     assert whole.name == "private_greedy"
     assert load("companion.baselines.linucb").factory is load("linucb").factory is linucb
-    assert load(linucb).made(d=2).params.d == 2
+    assert given(linucb, GUESSES | {"d": 2}).params.d == 2
     alone = load(POLICY)
-    assert alone.policy is alone.made(d=2) is POLICY
+    assert alone.policy is given(alone.factory, GUESSES) is POLICY
     assert not alone.takes
     assert not load(lambda width: POLICY).takes
 
@@ -131,7 +131,7 @@ SENTENCES = {  # what is wrong: its check, words that follow, changes of the tem
     ),
     "a private field is misspelt": (
         "complete",
-        ["'total', 'x', 'message'", "got 'y'", "Policy(private=)"],
+        ["State.total, State.x, State.message", "got 'y'", "Policy(private=)"],
         [('private=("x",)', 'private=("y",)')],
     ),
     "the State is a dictionary": (
@@ -408,7 +408,7 @@ def test_compiled_and_plain_templates_play_the_same_arms(tmp_path, whole):
     compiled = load(judged.written(tmp_path, "compiled", *JIT)).policy
     assert not hasattr(plain.play, "py_func")
     assert hasattr(compiled.play, "py_func")
-    X, R, _ = checks.stream_for(plain, 100)
+    X, R = checks.stream_for(plain, 100)
     assert np.array_equal(checks.run(plain, X, R)[0], checks.run(compiled, X, R)[0])
 
 

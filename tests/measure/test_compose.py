@@ -219,8 +219,9 @@ def test_noise_of_another_law_than_the_declared_one_is_a_leak():
 
 
 def test_a_declared_sum_that_is_clamped_is_no_leak_but_not_measured():
+    case = declared(clamped(1.0), "laplace")
     with pytest.raises(laws.NotMeasured, match="before it is clamped"):
-        laws.without_law(declared(clamped(1.0), "laplace"), laws.Unfit("no law fits"))
+        laws.without_law(case, set(), laws.Unfit("no law fits"))
 
 
 def test_losses_of_the_parts_of_a_message_add_up():

@@ -7,6 +7,7 @@ import pytest
 from streams import same_bits
 
 from companion.baselines import ldp_linucb
+from companion.core import need_declared
 from companion.kernels import mechanisms
 from evidence.attacks.table import known
 from evidence.measure.record import (
@@ -20,7 +21,6 @@ from evidence.measure.record import (
     centred,
     copied,
     law_of,
-    need_fields,
 )
 from evidence.measure.replay import filler, positions, see
 
@@ -40,7 +40,7 @@ def test_copies_change_no_module_and_replace_what_they_are_told():
     copy = Interpreter(instead)(ldp_linucb.randomize)
     assert copy.__globals__ is not ldp_linucb.randomize.py_func.__globals__
     assert vars(ldp_linucb) == before
-    assert Interpreter()(np.linalg.norm) is np.linalg.norm
+    assert Interpreter({})(np.linalg.norm) is np.linalg.norm
 
 
 def test_what_has_no_noise_is_exactly_zero_without_its_mean():
@@ -97,7 +97,7 @@ def test_copies_of_states_share_no_array_and_keep_their_types():
 def test_records_are_replaced_at_the_beginning_in_the_middle_and_at_the_end():
     case = case_of("jdp_linucb", 0)
     found = [positions(case._replace(rounds=n)) for n in (1, 2, 9)]
-    assert [[one.at for one in some] for some in found] == [[0], [0, 1], [0, 4, 8]]
+    assert [[at for at, _ in some] for some in found] == [[0], [0, 1], [0, 4, 8]]
 
 
 def test_a_loop_that_draws_again_ends_and_the_first_draws_are_extreme():
@@ -110,6 +110,6 @@ def test_a_loop_that_draws_again_ends_and_the_first_draws_are_extreme():
 def test_a_private_field_that_is_none_is_refused_by_name(rng):
     case = case_of("jdp_linucb", 0)
     state = begin(case, rng)
-    need_fields(state, case.private_fields)
+    need_declared(case.policy, state)
     with pytest.raises(ValueError, match=r"State.* got 'exakt'"):
-        need_fields(state, ("exakt",))
+        need_declared(case.policy._replace(private=("exakt",)), state)

@@ -51,7 +51,7 @@ def test_pairs_follow_the_relation():
     assert len({r for _, _, r in found.records}) == len(found.records) > 3
     # in a cube the longest contexts are corners
     cube = case._replace(policy=case.policy._replace(universe=Universe(norm=np.inf)))
-    contexts = [one.records[one.at][1] for one in positions(cube)]
+    contexts = [records[at][1] for at, records in positions(cube)]
     assert max(np.abs(x).sum() for x in contexts) == 2.0
     with pytest.raises(NotMeasured, match="neighbours must be one of"):
         candidates(related("edit one bit"))
@@ -81,7 +81,7 @@ def test_numbers_of_a_law_over_all_calls_by_hand(seen):
     assert owners.tolist() == [0, 0, 1]
     assert seen.moves(numbers)[:, 2].tolist() == [-1.0, -2.0, -1.0]
     assert seen.distances().tolist() == [1.0, 2.0, 1.0]
-    assert seen.releases() == 1
+    assert seen.moved() == [1]
 
 
 @pytest.mark.parametrize(("billion", "bounded"), [(2.0, True), (1e9, False), (3.0, None)])
