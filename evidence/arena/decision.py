@@ -64,8 +64,10 @@ class Answer(NamedTuple):
     def words(self) -> str:
         """The answer in a sentence or two."""
         value, low, high = (f"{100 * v:.3g}%" for v in self.share)
-        share = f"{value} of random play's regret (95 % interval {low} to {high})"
-        share = f"{share}, or {self.loss:.2g} of the reward in a round"
+        share = (
+            f"{value} of random play's regret (95 % interval {low} to {high}), or "
+            f"{self.loss:.2g} of the reward in a round"
+        )
         if not self.learns:
             return (
                 f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at "
@@ -112,8 +114,7 @@ def snippet(call, world) -> str:
     whose = "that all arms share" if world.common else "of every arm"
     base = ", one of them always 1 (base rate)" if world.link == "logistic" else ""
     rounds = call.arguments.get("T", "T")
-    told = [name for name in call.arguments if name in MEANS]
-    means = "".join(f"# {name}: {MEANS[name]}\n" for name in told)
+    means = "".join(f"# {n}: {MEANS[n]}\n" for n in call.arguments if n in MEANS)
     used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
     return f"""{"import math" if "math." in text else ""}
 import numpy as np

@@ -147,9 +147,17 @@ def intervals(claims) -> pd.DataFrame:
             # what a proof, exact arithmetic or an audit has refuted hangs on no interval
             if claim.verdict == "wrong as printed":
                 turning = []
-            told = [f"{claim.chapter}/{claim.id}", claim.verdict, row.setting or "all"]
-            told += ["{:.3g} to {:.3g}".format(*ends), row.rule, row.outcome]
-            found.append([*told, " or ".join(turning)])
+            found.append(
+                [
+                    f"{claim.chapter}/{claim.id}",
+                    claim.verdict,
+                    row.setting or "all",
+                    "{:.3g} to {:.3g}".format(*ends),
+                    row.rule,
+                    row.outcome,
+                    " or ".join(turning),
+                ]
+            )
     return pd.DataFrame(found, columns=INTERVALS)
 
 
