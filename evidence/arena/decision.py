@@ -110,7 +110,29 @@ def snippet(call, world) -> str:
     if call.factory == "random":
         report = "live.report().arms"
         said = '"Random play reads no data: any epsilon holds."'
-    size, X, note, form, kind = _contexts_of(policy, world)
+    # how a reader's numbers z become contexts X
+    K = world.K
+    records = policy.universe or Universe(np.inf)
+    radius = records.radius
+    width = world.p or world.d
+    form = "rows"
+    kind = "cube" if records.norm == np.inf else "ball"
+    X = "{}"
+    if world.universe == "offset_sphere":
+        radius = 0.5**0.5
+        width -= 1
+        kind = "offset_sphere"
+        X = f"np.column_stack([{{}}, np.full({K}, 0.5**0.5)])"
+    elif world.common and one_context(policy):
+        form = "shared"
+        X = f"np.tile({{}}, ({K}, 1))"
+    elif world.common:
+        form = "blocks"
+        X = f"np.kron(np.eye({K}), {{}})"
+    size = width if world.common else f"({K}, {width})"
+    z = _scaled(radius * width ** (-1.0 / records.norm))
+    short = _scaled(radius)
+    note = "" if z == short else f"  # {short} if z never has a norm above 1"
     whose = "that all arms share" if world.common else "of every arm"
     base = ", one of them always 1 (base rate)" if world.link == "logistic" else ""
     rounds = call.arguments.get("T", "T")
@@ -126,42 +148,13 @@ live = policy.start()  # research only: no real people's data
 rng = np.random.default_rng()
 for _ in range(3):  # yours: range({rounds}), a round for every user
     z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]{base}
-    X = {X}{note}
+    X = {X.format(z)}{note}
     # or, for a data frame: for X in table.contexts(frame), see companion.tabular,
     # with table = contexts_of(..., form="{form}", universe="{kind}"), table.d as above
     arm = live.select(X)
     live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]
 print({report})
 """.lstrip()
-
-
-def _contexts_of(policy, world):
-    """How a reader's numbers z become contexts: (shape of z, expression for X, comment,
-    form, universe)."""
-    K = world.K
-    records = policy.universe or Universe(np.inf)
-    radius = records.radius
-    width = world.p or world.d
-    size = width if world.common else f"({K}, {width})"
-    form = "rows"
-    kind = "cube" if records.norm == np.inf else "ball"
-    X = "{}"
-    if world.universe == "offset_sphere":
-        radius = 0.5**0.5
-        width -= 1
-        size = f"({K}, {width})"
-        kind = "offset_sphere"
-        X = f"np.column_stack([{{}}, np.full({K}, 0.5**0.5)])"
-    elif world.common and one_context(policy):
-        form = "shared"
-        X = f"np.tile({{}}, ({K}, 1))"
-    elif world.common:
-        form = "blocks"
-        X = f"np.kron(np.eye({K}), {{}})"
-    z = _scaled(radius * width ** (-1.0 / records.norm))
-    short = _scaled(radius)
-    note = "" if z == short else f"  # {short} if z never has a norm above 1"
-    return size, X.format(z), note, form, kind
 
 
 def _scaled(most: float) -> str:
