@@ -222,14 +222,14 @@ def choose(
     >>> print(choose("joint", 2, 3, 400, 8.0, n_reps=4).rivals > 3)
     True
     """
-    enough = MODELS[: 1 + MODELS.index(need_choice("trust", trust, tuple(TRUSTED)))]
+    need_choice("trust", trust, tuple(TRUSTED))
     make = KINDS[need_choice("world", world, tuple(KINDS))]
     place = make(need_int("d", d, 2), need_int("K", K, 2))
     T = need_int("T", T, 100)
     epsilon = need_float("epsilon", epsilon, 0.01, 100.0)
     n_reps = need_int("n_reps", n_reps, 4)
     print("Policies play; the first call compiles.", file=sys.stderr, flush=True)
-    models = (*enough, "none")
+    models = (*MODELS[: 1 + MODELS.index(trust)], "none")
     setting = contest.play(world, place, T, [epsilon], n_reps, 0, seed, models)[epsilon]
     one = answer(setting, trust)
     if one is None:
@@ -259,8 +259,8 @@ def explorer(settings, first, words) -> Shown:
             line = "; ".join(f"{k}: {v}" for k, v in choice.items())
             told = f"<p>{words[setting.world]}</p>{_choice(setting, trust)}"
             opened = setting is first and trust == "joint"
-            told = markup.folded(line, told)
-            parts.append((json.dumps(choice, ensure_ascii=False), told, opened))
+            shown = markup.folded(line, told)
+            parts.append((json.dumps(choice, ensure_ascii=False), shown, opened))
     return Shown(markup.site.explorer(parts), f"{len(parts)} answers")
 
 

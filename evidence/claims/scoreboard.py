@@ -168,8 +168,5 @@ def moved_outcomes(row) -> list:
     most = math.inf if most is None else most
     low, high = row.interval
     half = (high - low) / 2.0
-    found = set()
-    for moved in (-half, half):
-        there = Interval(moved, low + moved, high + moved)
-        found.add(outcome(there, least, most))
-    return sorted(found)
+    moved = [Interval(by, low + by, high + by) for by in (-half, half)]
+    return sorted({outcome(there, least, most) for there in moved})
