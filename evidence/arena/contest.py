@@ -211,9 +211,10 @@ def tuned(
         return run
     chosen = run
     short = tuning_rounds(T)
-    tried = []
-    for multiple in recipes.MULTIPLES:
-        tried.append(recipes.call(name, world, short, epsilon, multiple).policy())
+    tried = [
+        recipes.call(name, world, short, epsilon, multiple).policy()
+        for multiple in recipes.MULTIPLES
+    ]
     best = tune({label: tried}, env, short, repetitions(seed, tune_reps, 1))[label]
     multiple = recipes.MULTIPLES[best.index]
     if multiple != 1.0:

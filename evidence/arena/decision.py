@@ -64,8 +64,10 @@ class Answer(NamedTuple):
     def words(self) -> str:
         """The answer in a sentence or two."""
         value, low, high = (f"{100 * v:.3g}%" for v in self.share)
-        share = f"{value} of random play's regret (95 % interval {low} to {high})"
-        share = f"{share}, or {self.loss:.2g} of the reward in a round"
+        share = (
+            f"{value} of random play's regret (95 % interval {low} to {high}), or "
+            f"{self.loss:.2g} of the reward in a round"
+        )
         if not self.learns:
             return (
                 f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at "
@@ -108,12 +110,33 @@ def snippet(call, world) -> str:
     if call.factory == "random":
         report = "live.report().arms"
         said = '"Random play reads no data: any epsilon holds."'
-    size, X, note, form, kind = _contexts_of(policy, world)
+    # how a reader's numbers z become contexts X
+    K = world.K
+    records = policy.universe or Universe(np.inf)
+    radius = records.radius
+    width = world.p or world.d
+    form = "rows"
+    kind = "cube" if records.norm == np.inf else "ball"
+    X = "{}"
+    if world.universe == "offset_sphere":
+        radius = 0.5**0.5
+        width -= 1
+        kind = "offset_sphere"
+        X = f"np.column_stack([{{}}, np.full({K}, 0.5**0.5)])"
+    elif world.common and one_context(policy):
+        form = "shared"
+        X = f"np.tile({{}}, ({K}, 1))"
+    elif world.common:
+        form = "blocks"
+        X = f"np.kron(np.eye({K}), {{}})"
+    size = width if world.common else f"({K}, {width})"
+    z = _scaled(radius * width ** (-1.0 / records.norm))
+    short = _scaled(radius)
+    note = "" if z == short else f"  # {short} if z never has a norm above 1"
     whose = "that all arms share" if world.common else "of every arm"
     base = ", one of them always 1 (base rate)" if world.link == "logistic" else ""
     rounds = call.arguments.get("T", "T")
-    told = [name for name in call.arguments if name in MEANS]
-    means = "".join(f"# {name}: {MEANS[name]}\n" for name in told)
+    means = "".join(f"# {n}: {MEANS[n]}\n" for n in call.arguments if n in MEANS)
     used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
     return f"""{"import math" if "math." in text else ""}
 import numpy as np
@@ -125,42 +148,13 @@ live = policy.start()  # research only: no real people's data
 rng = np.random.default_rng()
 for _ in range(3):  # yours: range({rounds}), a round for every user
     z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]{base}
-    X = {X}{note}
+    X = {X.format(z)}{note}
     # or, for a data frame: for X in table.contexts(frame), see companion.tabular,
     # with table = contexts_of(..., form="{form}", universe="{kind}"), table.d as above
     arm = live.select(X)
     live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]
 print({report})
 """.lstrip()
-
-
-def _contexts_of(policy, world):
-    """How a reader's numbers z become contexts: (shape of z, expression for X, comment,
-    form, universe)."""
-    K = world.K
-    records = policy.universe or Universe(np.inf)
-    radius = records.radius
-    width = world.p or world.d
-    size = width if world.common else f"({K}, {width})"
-    form = "rows"
-    kind = "cube" if records.norm == np.inf else "ball"
-    X = "{}"
-    if world.universe == "offset_sphere":
-        radius = 0.5**0.5
-        width -= 1
-        size = f"({K}, {width})"
-        kind = "offset_sphere"
-        X = f"np.column_stack([{{}}, np.full({K}, 0.5**0.5)])"
-    elif world.common and one_context(policy):
-        form = "shared"
-        X = f"np.tile({{}}, ({K}, 1))"
-    elif world.common:
-        form = "blocks"
-        X = f"np.kron(np.eye({K}), {{}})"
-    z = _scaled(radius * width ** (-1.0 / records.norm))
-    short = _scaled(radius)
-    note = "" if z == short else f"  # {short} if z never has a norm above 1"
-    return size, X.format(z), note, form, kind
 
 
 def _scaled(most: float) -> str:
@@ -228,14 +222,14 @@ def choose(
     >>> print(choose("joint", 2, 3, 400, 8.0, n_reps=4).rivals > 3)
     True
     """
-    enough = MODELS[: 1 + MODELS.index(need_choice("trust", trust, tuple(TRUSTED)))]
+    need_choice("trust", trust, tuple(TRUSTED))
     make = KINDS[need_choice("world", world, tuple(KINDS))]
     place = make(need_int("d", d, 2), need_int("K", K, 2))
     T = need_int("T", T, 100)
     epsilon = need_float("epsilon", epsilon, 0.01, 100.0)
     n_reps = need_int("n_reps", n_reps, 4)
     print("Policies play; the first call compiles.", file=sys.stderr, flush=True)
-    models = (*enough, "none")
+    models = (*MODELS[: 1 + MODELS.index(trust)], "none")
     setting = contest.play(world, place, T, [epsilon], n_reps, 0, seed, models)[epsilon]
     one = answer(setting, trust)
     if one is None:
@@ -265,8 +259,8 @@ def explorer(settings, first, words) -> Shown:
             line = "; ".join(f"{k}: {v}" for k, v in choice.items())
             told = f"<p>{words[setting.world]}</p>{_choice(setting, trust)}"
             opened = setting is first and trust == "joint"
-            told = markup.folded(line, told)
-            parts.append((json.dumps(choice, ensure_ascii=False), told, opened))
+            shown = markup.folded(line, told)
+            parts.append((json.dumps(choice, ensure_ascii=False), shown, opened))
     return Shown(markup.site.explorer(parts), f"{len(parts)} answers")
 
 

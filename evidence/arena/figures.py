@@ -50,8 +50,7 @@ def trust(settings):
     for place, s in enumerate(settings):
         for (model, cheaper), price in s.prices.items():
             if cheaper == "none":
-                policy = s.winners[model][0]
-                rows.append((place, s.world, s.T, model, policy, *price))
+                rows.append((place, s.world, s.T, model, s.winners[model][0], *price))
     columns = ["place", "world", "T", "model", "policy", *Interval._fields]
     data = pd.DataFrame(rows, columns=columns)
     fig, (ax,) = plots.panels(1, height=0.4 * len(settings) + 0.9)

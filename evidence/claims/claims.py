@@ -166,9 +166,10 @@ class Claim:
         if control:
             planted = Control(control[0], *_judged(control[1], low, high))
         text, interval, found = _judged(measured, low, high)
-        row = Evidence(setting, text, interval, rule, found, decisive, limits, planted)
-        self.evidence.append(row)
-        return row.outcome
+        self.evidence.append(
+            Evidence(setting, text, interval, rule, found, decisive, limits, planted)
+        )
+        return found
 
     def each(self, measured, *, control=None, **rule) -> Claim:
         """A row for every setting of {setting: `Interval`}, as `row`; returns the claim.

@@ -11,14 +11,14 @@ QUIET = "0.55"
 ROUND = "round,pad=0.02"  # corners of boxes, with a word's room inside
 
 BOXES = {  # trust model: (who, what is done there to the record), from left to right
-    "local": (("user", "adds noise"), ("server", ""), ("other users", "")),
+    "local": (("user", "adds noise"), ("server", ""), ("other\nusers", "")),
     "shuffle": (
         ("user", "adds a\nlittle noise"),
         ("shuffler", "mixes\na batch"),
         ("server", ""),
-        ("other users", ""),
+        ("other\nusers", ""),
     ),
-    "joint": (("user", ""), ("server", "adds noise"), ("other users", "")),
+    "joint": (("user", ""), ("server", "adds noise"), ("other\nusers", "")),
     "central": (("user", ""), ("server", "adds noise"), ("everybody", "")),
 }
 SENT = {  # what passes along the arrows
@@ -53,9 +53,8 @@ def who_sees_what(model: str):
         ax.add_patch(box)
         if "noise" in done:
             colour = QUIET
-        label = name.replace(" ", "\n")
         middle = i + 0.5
-        ax.text(middle, 0.59, label, ha="center", va="center", fontsize=8.5)
+        ax.text(middle, 0.59, name, ha="center", va="center", fontsize=8.5)
         ax.text(middle, 0.84, done, ha="center", va="bottom", fontsize=8, color=NOISE)
     for i, words in enumerate(SENT[model]):
         arrow = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 1.2}

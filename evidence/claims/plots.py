@@ -85,13 +85,14 @@ def looks(names) -> dict[str, dict[str, str]]:
     known = {}
     for name in names:
         policies = [policy for policy in POLICIES if name.startswith(policy)]
-        known[name] = POLICIES.get(max(policies, key=len, default=None))
-    colours = {n % len(COLOURS) for n in known.values() if n is not None}
+        if policies:
+            known[name] = POLICIES[max(policies, key=len)]
+    colours = {n % len(COLOURS) for n in known.values()}
     spare = cycle([i for i in range(len(COLOURS)) if i not in colours] or [0])
     taken = set()
     styles = {}
-    for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
-        number = next(spare) if known[name] is None else known[name]
+    for name in sorted(names, key=lambda n: n not in POLICIES):  # full names choose first
+        number = known[name] if name in known else next(spare)
         while number in taken:
             number += len(COLOURS)  # the same colour with another dash
         taken.add(number)

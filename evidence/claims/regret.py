@@ -20,6 +20,7 @@ def against(
     *,
     points=(),
     ticked=False,
+    log="",
     ax=None,
     **axes,
 ):
@@ -28,8 +29,8 @@ def against(
     The mean of samples (n_reps, len(x)) with its 95 % confidence band.  (Seaborn's own
     lines would average logarithms on logarithmic axes.)  points: label -> rows (x, mean,
     standard error) of published values: hollow circles over its curve, with 95 %
-    intervals; ticked: the values of x are the ticks; axes: as for `Axes.set`, and log:
-    which of "xy" are logarithmic.  Labels that begin with the name of a policy have its
+    intervals; ticked: the values of x are the ticks; log: which of "xy" are logarithmic;
+    axes: as for `Axes.set`.  Labels that begin with the name of a policy have its
     look (`plots.looks`); up to MARKED values of x have a marker.
     """
     if ax is None:
@@ -54,9 +55,8 @@ def against(
                 capsize=2,
                 elinewidth=1,
                 zorder=4,
-                label="_published",
             )
-    ax.set(**{f"{which}scale": "log" for which in axes.pop("log", "")}, **axes)
+    ax.set(**{f"{which}scale": "log" for which in log}, **axes)
     if ticked:
         plots.ticks(ax.xaxis, x)
     plots.label_ends(ax)
@@ -96,7 +96,7 @@ def picture(
     """
     fig, ax = against(x, samples, **how)
     for y, dash in lines:
-        ax.plot(x, y, color="0.5", linestyle=dash, linewidth=1, label="_reference")
+        ax.plot(x, y, color="0.5", linestyle=dash, linewidth=1)
     data = moments(x, samples) if data is None else data
     plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
 

@@ -92,13 +92,6 @@ def parse_cell(source):
     return found, needed
 
 
-def _allowed(parameter, value) -> bool:
-    """Whether a value may stand there, or in the list that stands there."""
-    fits = type(value) is TYPES[parameter.base]
-    # NaN is in no range
-    return fits and (parameter.base == "text" or parameter.low <= value <= parameter.high)
-
-
 def check(parameter, value):
     """`value` if the parameter may have it (whole numbers become floats where a float is
     asked).
@@ -113,7 +106,12 @@ def check(parameter, value):
         hint = f' (papermill takes lists by -y "{name}: [...]")'
     if parameter.base == "float":
         items = [float(v) if type(v) is int else v for v in items]
-    if not items or not all(_allowed(parameter, v) for v in items):
+    kind = TYPES[parameter.base]
+    fit = [  # NaN is in no range
+        type(v) is kind and (kind is str or parameter.low <= v <= parameter.high)
+        for v in items
+    ]
+    if not items or not all(fit):
         raise ValueError(f"{name} = {value!r} is not: {parameter.kind}{hint}")
     return items if parameter.many else items[0]
 

@@ -147,9 +147,17 @@ def intervals(claims) -> pd.DataFrame:
             # what a proof, exact arithmetic or an audit has refuted hangs on no interval
             if claim.verdict == "wrong as printed":
                 turning = []
-            told = [f"{claim.chapter}/{claim.id}", claim.verdict, row.setting or "all"]
-            told += ["{:.3g} to {:.3g}".format(*ends), row.rule, row.outcome]
-            found.append([*told, " or ".join(turning)])
+            found.append(
+                [
+                    f"{claim.chapter}/{claim.id}",
+                    claim.verdict,
+                    row.setting or "all",
+                    "{:.3g} to {:.3g}".format(*ends),
+                    row.rule,
+                    row.outcome,
+                    " or ".join(turning),
+                ]
+            )
     return pd.DataFrame(found, columns=INTERVALS)
 
 
@@ -160,8 +168,5 @@ def moved_outcomes(row) -> list:
     most = math.inf if most is None else most
     low, high = row.interval
     half = (high - low) / 2.0
-    found = set()
-    for moved in (-half, half):
-        there = Interval(moved, low + moved, high + moved)
-        found.add(outcome(there, least, most))
-    return sorted(found)
+    moved = [Interval(by, low + by, high + by) for by in (-half, half)]
+    return sorted({outcome(there, least, most) for there in moved})

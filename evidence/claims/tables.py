@@ -1,5 +1,7 @@
 """Tables of numbers in one look, and our numbers beside the published ones."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
@@ -40,10 +42,8 @@ def numbers(
     format string, or a function from a number to its text, as `at_least` for a lower
     bound; fold: a line behind which the table is folded away.
     """
-    if head:
-        columns = head.split(" | ") if isinstance(head, str) else list(head)
-        data = pd.DataFrame(list(data), columns=columns)
-    frame = pd.DataFrame(data)
+    columns = head.split(" | ") if isinstance(head, str) else head
+    frame = pd.DataFrame(data, columns=columns)
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.rename_axis(frame.index.name or "").reset_index()
     frame.columns = frame.columns.astype(str)
@@ -76,14 +76,14 @@ def mean(samples: np.ndarray) -> str:
     return f"{mean_interval(samples):.0f}"
 
 
-def beside(rows):
+def beside(*groups):
     """Published means beside ours, as a frame.
 
-    rows: setting, published mean, its standard error, our samples; z is the difference in
-    joint standard errors.
+    groups: of rows: setting, published mean, its standard error, our samples; z is the
+    difference in joint standard errors.
     """
     table = []
-    for setting, mean, se, samples in rows:
+    for setting, mean, se, samples in itertools.chain(*groups):
         ours = mean_interval(samples)
         z = (ours.value - mean) / np.hypot(se, sem(samples))
         table.append([setting, mean, se, ours, z])
@@ -91,26 +91,21 @@ def beside(rows):
     return pd.DataFrame(table, columns=columns)
 
 
-def joined(groups):
-    """`beside` for groups of rows."""
-    return beside([row for rows in groups for row in rows])
-
-
 def compared(groups) -> Shown:
-    """`joined` as a folded table, or why there is none."""
+    """`beside` as a folded table, or why there is none."""
     if not groups:
         text = (
             "These are not the parameters of the published numbers: nothing to compare."
         )
         return Shown(f"<p>{text}</p>", text)
-    table = joined(groups)
+    table = beside(*groups)
     return numbers(table, formats=dict.fromkeys(table, ".1f"), fold="All settings")
 
 
 def share(groups) -> Interval:
     """Mean over all rows of ours / published, with its joint 95 % interval.
 
-    groups: lists of rows as for `joined`; rows of one group come from the same runs, so
+    groups: lists of rows as for `beside`; rows of one group come from the same runs, so
     that their errors add up; groups are independent.
     """
     means = []
@@ -191,7 +186,7 @@ def confirm(
         high=1 + tolerance,
         control=mean,
     )
-    limit = -ndtri(5e-7 / len(joined(groups)))
+    limit = -ndtri(5e-7 / len(beside(*groups)))
     of = "largest |z| of all settings (false alarm one in a million)"
     claim.row(
         "largest single difference",
@@ -204,7 +199,7 @@ def confirm(
 
 
 def _wildest(groups):
-    return joined(groups)["z"].abs().max()
+    return beside(*groups)["z"].abs().max()
 
 
 def without_errors(claim, setting, mean: float, samples, control) -> str:

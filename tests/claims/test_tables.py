@@ -171,6 +171,6 @@ def test_a_difference_is_counted_in_joint_standard_errors(theirs, error, z):
     """Ours: mean 10, error 1; an error of sqrt(3) makes it 2.  Two runs: half of the
     interval is 12.706 errors."""
     row = ["a", theirs, error, np.array([9.0, 11.0])]
-    found = tables.joined([[row]]).iloc[0]
+    found = tables.beside([row]).iloc[0]
     assert found.z == pytest.approx(z)
     assert found["ours (95 %)"] == pytest.approx((10.0, -2.706, 22.706), abs=1e-3)
