@@ -79,16 +79,12 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
     need_method("mechanism", mechanism)
     score = need_method("statistic", statistic or np.asarray)
     half = trials // 2
-    streams = np.random.SeedSequence(seed).spawn(4)
+    root = np.random.default_rng(seed)
     halves = []
-    for data, n, stream in (
-        (a, half, streams[0]),
-        (b, half, streams[1]),
-        (a, trials - half, streams[2]),
-        (b, trials - half, streams[3]),
-    ):
-        outputs = mechanism(data, np.random.default_rng(stream), n)
-        halves.append(_scores(score, outputs, n))
+    for n in (half, trials - half):
+        for data in (a, b):
+            (rng,) = root.spawn(1)
+            halves.append(_scores(score, mechanism(data, rng, n), n))
     found, value = _on_halves(*halves, bound, level)
     return (level, *found), value
 

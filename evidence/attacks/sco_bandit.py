@@ -27,9 +27,8 @@ def on_later_users(policy):
     def to_arm_0(arms):
         return (arms == 0).sum(axis=1)
 
-    seen = audit.playing(policy, user=0)
     return audit.Attack(
-        mechanism=seen,
+        mechanism=audit.playing(policy, user=0),
         a=(X, R),
         b=(X, other),
         statistic=to_arm_0,
@@ -92,9 +91,8 @@ def on_standing_arms(policy):
     def to_arm_2(arms):
         return arms[:, 1] == 2
 
-    seen = audit.playing(policy, user=1)
     return audit.Attack(
-        mechanism=seen,
+        mechanism=audit.playing(policy, user=1),
         a=(X, R),
         b=(silent, R),
         statistic=to_arm_2,

@@ -119,7 +119,7 @@ def vertex_fw_attacks(optimiser):
     return (attack,)
 
 
-# a ball in which constants are attained
+# a ball in which constants, as 2 L, are nearly attained
 SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}
 
 

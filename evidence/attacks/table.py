@@ -1,8 +1,6 @@
 """Which attacks and instances belong to which algorithm: those with the name of its
 factory."""
 
-from collections import ChainMap
-
 from evidence.attacks import (
     baselines,
     fliphat,
@@ -18,18 +16,20 @@ from evidence.attacks import (
 from evidence.attacks.audit import AuditSpec
 
 NOTHING = AuditSpec()  # what is known of an algorithm without such functions
-NAMES = ChainMap(
-    vars(baselines),
-    vars(fliphat),
-    vars(joint_glm),
-    vars(lplr),
-    vars(online_linucb),
-    vars(private_linucb),
-    vars(sco_bandit),
-    vars(shuffle_glm),
-    vars(ssp),
-    vars(streaming_sco),
-)
+NAMES = {}
+for module in (
+    baselines,
+    fliphat,
+    joint_glm,
+    lplr,
+    online_linucb,
+    private_linucb,
+    sco_bandit,
+    shuffle_glm,
+    ssp,
+    streaming_sco,
+):
+    NAMES |= vars(module)
 
 
 def known(name: str) -> AuditSpec:
