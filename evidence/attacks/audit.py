@@ -200,7 +200,7 @@ class Attack(NamedTuple):
     statistic: Any
     sees: str
     note: str = ""
-    runs: bool = True
+    runs: bool = False
 
 
 def attacked(attack: Attack, **how) -> Audit:
@@ -376,6 +376,7 @@ def on_first_user(policy, a, b, show, move, *, ends=None, sees="releases", note=
         statistic=along(np.tile(move, len(ends))),
         sees=sees,
         note=note,
+        runs=True,
     )
 
 
@@ -411,7 +412,8 @@ class AuditInstance(NamedTuple):
     assumes_compliance: bool = False
 
 
-def _nothing(*_):
+def nothing(*_):
+    """The place of what an algorithm does not offer."""
     return ()
 
 
@@ -423,9 +425,9 @@ class AuditSpec(NamedTuple):
     the attacks are strong.
     """
 
-    attacks: Any = _nothing
-    measured: Any = _nothing
-    attack_instances: Any = _nothing
+    attacks: Any = nothing
+    measured: Any = nothing
+    attack_instances: Any = nothing
 
 
 def readers(releases) -> dict:

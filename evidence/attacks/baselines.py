@@ -46,7 +46,6 @@ def noisy_sgd_attacks(optimiser):
         b=(X, Z),
         statistic=partial(sampled_loss, p),
         sees="releases",
-        runs=False,
     )
     return (attack,)
 
@@ -95,7 +94,6 @@ def noisy_sfw_attacks(optimiser):
         statistic=audit.along(-x),
         sees="releases",
         note="later gradients",
-        runs=False,
     )
     return (attack,)
 
@@ -134,6 +132,7 @@ def local_md_attacks(optimiser):
         statistic=audit.along(X[0]),
         sees="parameters",
         note="the order of steps",
+        runs=True,
     )
     return (attack,)
 

@@ -69,6 +69,7 @@ def sign_attack(policy):
         statistic=partial(count_signs, policy.params.d),
         sees="actions",
         note="the values",
+        runs=True,
     )
 
 
@@ -94,7 +95,6 @@ def pick_attack(policy):
         b=(X, other),
         statistic=along([1.0, -1.0]),
         sees="releases",
-        runs=False,
     )
 
 

@@ -33,6 +33,7 @@ def on_later_users(policy):
         b=(X, other),
         statistic=to_arm_0,
         sees="actions",
+        runs=True,
     )
 
 
@@ -97,4 +98,5 @@ def on_standing_arms(policy):
         b=(silent, R),
         statistic=to_arm_2,
         sees="actions",
+        runs=True,
     )

@@ -13,7 +13,7 @@ from evidence.attacks import (
     ssp,
     streaming_sco,
 )
-from evidence.attacks.audit import AuditSpec
+from evidence.attacks.audit import AuditSpec, nothing
 
 NOTHING = AuditSpec()  # what is known of an algorithm without such functions
 NAMES = {}
@@ -39,8 +39,5 @@ def known(name: str) -> AuditSpec:
     `fliphat_attacks`, `fliphat_measured` and `fliphat_attack_instances`.  One that is
     missing gives nothing.
     """
-    functions = {}
-    for field in AuditSpec._fields:
-        if f"{name}_{field}" in NAMES:
-            functions[field] = NAMES[f"{name}_{field}"]
-    return AuditSpec(**functions)
+    fields = AuditSpec._fields
+    return AuditSpec(*[NAMES.get(f"{name}_{field}", nothing) for field in fields])

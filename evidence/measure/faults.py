@@ -193,10 +193,8 @@ def weighed(outputs: np.ndarray) -> np.ndarray:
     return flat @ np.arange(1.0, flat.shape[1] + 1)
 
 
-def _scaled(data):
-    if isinstance(data, tuple):
-        return tuple(map(_scaled, data))
-    return np.multiply(data, FAR)
+def _scaled(record):
+    return tuple(np.multiply(part, FAR) for part in record)
 
 
 def twice(attack):
