@@ -79,16 +79,12 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
     need_method("mechanism", mechanism)
     score = need_method("statistic", statistic or np.asarray)
     half = trials // 2
-    streams = np.random.SeedSequence(seed).spawn(4)
+    root = np.random.default_rng(seed)
     halves = []
-    for data, n, stream in (
-        (a, half, streams[0]),
-        (b, half, streams[1]),
-        (a, trials - half, streams[2]),
-        (b, trials - half, streams[3]),
-    ):
-        outputs = mechanism(data, np.random.default_rng(stream), n)
-        halves.append(_scores(score, outputs, n))
+    for n in (half, trials - half):
+        for data in (a, b):
+            (rng,) = root.spawn(1)
+            halves.append(_scores(score, mechanism(data, rng, n), n))
     found, value = _on_halves(*halves, bound, level)
     return (level, *found), value
 
@@ -204,7 +200,7 @@ class Attack(NamedTuple):
     statistic: Any
     sees: str
     note: str = ""
-    runs: bool = True
+    runs: bool = False
 
 
 def attacked(attack: Attack, **how) -> Audit:
@@ -380,6 +376,7 @@ def on_first_user(policy, a, b, show, move, *, ends=None, sees="releases", note=
         statistic=along(np.tile(move, len(ends))),
         sees=sees,
         note=note,
+        runs=True,
     )
 
 
@@ -415,7 +412,8 @@ class AuditInstance(NamedTuple):
     assumes_compliance: bool = False
 
 
-def _nothing(*_):
+def nothing(*_):
+    """The place of what an algorithm does not offer."""
     return ()
 
 
@@ -427,9 +425,9 @@ class AuditSpec(NamedTuple):
     the attacks are strong.
     """
 
-    attacks: Any = _nothing
-    measured: Any = _nothing
-    attack_instances: Any = _nothing
+    attacks: Any = nothing
+    measured: Any = nothing
+    attack_instances: Any = nothing
 
 
 def readers(releases) -> dict:

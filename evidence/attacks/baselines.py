@@ -12,10 +12,7 @@ from companion.jit import jit
 from companion.kernels.geometry import admit_all
 from companion.kernels.linalg import copy
 from evidence.attacks import audit
-
-# a ball in which 2 L is nearly attained
-SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}
-
+from evidence.attacks.streaming_sco import SMALL, longest_context
 
 # NoisySGD.
 
@@ -49,7 +46,6 @@ def noisy_sgd_attacks(optimiser):
         b=(X, Z),
         statistic=partial(sampled_loss, p),
         sees="releases",
-        runs=False,
     )
     return (attack,)
 
@@ -90,7 +86,7 @@ def noisy_sfw_attacks(optimiser):
     """`audit.Attack`: the first release; a label is as large as it may be, or its
     opposite."""
     p = optimiser.params
-    x = np.full(p.d, p.d ** (-1.0 / p.q))  # no context is longer in l_2
+    x = longest_context(p)
     attack = audit.Attack(
         mechanism=audit.drawn((p.d,), first_release, p, sfw.init(p, None)),
         a=(x, p.high),
@@ -98,7 +94,6 @@ def noisy_sfw_attacks(optimiser):
         statistic=audit.along(-x),
         sees="releases",
         note="later gradients",
-        runs=False,
     )
     return (attack,)
 
@@ -137,6 +132,7 @@ def local_md_attacks(optimiser):
         statistic=audit.along(X[0]),
         sees="parameters",
         note="the order of steps",
+        runs=True,
     )
     return (attack,)
 

@@ -31,7 +31,7 @@ def neighbouring_inputs(policy):
     R[user] = min(p.reward_clip[-1], p.residual_clip, OUTLIER)
     X[first - 1 :: 2, 0] = np.eye(p.d)  # e_j or 0
     X[first::2, 1] = np.eye(p.d)  # 0 or e_j
-    return (X, R), (X.copy(), -R), user
+    return (X, R), (X, -R), user
 
 
 @jit
@@ -69,6 +69,7 @@ def sign_attack(policy):
         statistic=partial(count_signs, policy.params.d),
         sees="actions",
         note="the values",
+        runs=True,
     )
 
 
@@ -79,23 +80,21 @@ def pick_attack(policy):
     reward, the last one for the neighbour its opposite.  Both coordinates move by their
     whole sensitivity, in opposite directions, so that pick and value show it.
     """
-    a, b, last = neighbouring_inputs(policy)
-    x = a[0][last, 0, 0]
-    reward = a[1][last, 0]
-    inputs = []
-    for X, R in (a, b):
-        X[last - 2 : last + 1] = x
-        X[last, :, 1] = -x
-        R[last - 2 : last] = reward
-        inputs.append((X[: last + 1], R[: last + 1]))
+    (X, R), _, last = neighbouring_inputs(policy)
+    X = X[: last + 1]
+    R = R[: last + 1]
+    X[-3:] = X[-1]
+    X[-1, :, 1] *= -1.0
+    R[-3:] = R[-1]
+    other = R.copy()
+    other[-1] *= -1.0
     p = policy.params
     return Attack(
         mechanism=drawn((p.d,), last_estimate, p, policy.init(p)),
-        a=inputs[0],
-        b=inputs[1],
+        a=(X, R),
+        b=(X, other),
         statistic=along([1.0, -1.0]),
         sees="releases",
-        runs=False,
     )
 
 

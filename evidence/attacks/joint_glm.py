@@ -50,6 +50,7 @@ def on_exploration(policy):
         statistic=changed,
         sees="state",
         note="what the estimates say",
+        runs=True,
     )
     actions = state._replace(
         mechanism=audit.playing(policy, user=user),

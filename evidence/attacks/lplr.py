@@ -92,7 +92,6 @@ def part_attack(oracle: Oracle, stage, users, statistic, note="", **state) -> At
         statistic=statistic,
         sees="message",
         note=note,
-        runs=False,
     )
 
 

@@ -9,8 +9,7 @@ from companion.online_linucb.corrected_ridge import corrected_ridge
 from companion.online_linucb.online_linucb import online_linucb, randomize
 from evidence.attacks import audit
 from evidence.attacks.audit import AuditInstance, in_both, instances
-
-BUDGET = {"epsilon": 1.0, "delta": 0.1}  # of the instances that are measured
+from evidence.attacks.private_linucb import BUDGET, in_both_universes
 
 
 def online_linucb_attacks(policy: Policy):
@@ -24,7 +23,6 @@ def online_linucb_attacks(policy: Policy):
         b=(-x, -1.0),
         statistic=audit.along(np.append(x, 1.0)),
         sees="message",
-        runs=False,
     )
     return (attack,)
 
@@ -34,9 +32,7 @@ corrected_ridge_attacks = online_linucb_attacks
 
 def online_linucb_measured() -> tuple[AuditInstance, ...]:
     """Both calibrations in both universes."""
-    ball = in_both(online_linucb, 2, 8, **BUDGET)
-    sphere = in_both(online_linucb, 2, 8, **BUDGET, universe="offset_sphere")
-    return instances(*ball, *sphere, rounds=3)
+    return in_both_universes(online_linucb)
 
 
 def anytime_linucb_attacks(policy: Policy):

@@ -42,7 +42,6 @@ def ldp_linucb_attacks(policy):
         b=b,
         statistic=audit.along(move),
         sees="message",
-        runs=False,
     )
     return (attack,)
 
@@ -72,11 +71,17 @@ def last_of_batch(p):
     return s
 
 
+def in_both_universes(factory):
+    """Instances of a local policy, both calibrations in both universes; one message of
+    every user."""
+    ball = audit.in_both(factory, 2, 8, **BUDGET)
+    sphere = audit.in_both(factory, 2, 8, **BUDGET, universe="offset_sphere")
+    return audit.instances(*ball, *sphere, rounds=3)
+
+
 def ldp_linucb_measured():
     """One message of every user."""
-    ball = audit.in_both(ldp_linucb, 2, 8, **BUDGET)
-    sphere = audit.in_both(ldp_linucb, 2, 8, **BUDGET, universe="offset_sphere")
-    return audit.instances(*ball, *sphere, rounds=3)
+    return in_both_universes(ldp_linucb)
 
 
 def jdp_linucb_measured():

@@ -27,13 +27,13 @@ def on_later_users(policy):
     def to_arm_0(arms):
         return (arms == 0).sum(axis=1)
 
-    seen = audit.playing(policy, user=0)
     return audit.Attack(
-        mechanism=seen,
+        mechanism=audit.playing(policy, user=0),
         a=(X, R),
         b=(X, other),
         statistic=to_arm_0,
         sees="actions",
+        runs=True,
     )
 
 
@@ -92,11 +92,11 @@ def on_standing_arms(policy):
     def to_arm_2(arms):
         return arms[:, 1] == 2
 
-    seen = audit.playing(policy, user=1)
     return audit.Attack(
-        mechanism=seen,
+        mechanism=audit.playing(policy, user=1),
         a=(X, R),
         b=(silent, R),
         statistic=to_arm_2,
         sees="actions",
+        runs=True,
     )

@@ -37,7 +37,6 @@ def shuffle_glm_attacks(policy):
         statistic=audit.along(move),
         sees="batch",
         note="gradients",
-        runs=False,
     )
     return (attack,)
 
@@ -58,7 +57,7 @@ def shuffle_glm_measured() -> tuple[audit.AuditInstance, ...]:
         last_user(matrix, 1, 0.0),
         last_user(gradient, 1, 200.0),
         last_user(printed, 1, 0.0),
-        last_user(both, 0, 0.0, rounds=2, bound_is_tight=None),
+        last_user(both, 0, 0.0)._replace(rounds=2, bound_is_tight=None),
     )
 
 
@@ -72,7 +71,7 @@ KNOWN = {
 }
 
 
-def last_user(policy, k, estimate, rounds=1, bound_is_tight=False):
+def last_user(policy, k, estimate):
     """Of batch k, where the first estimate was `estimate` times e_2."""
     ends = policy.params.ends
     past = init(policy.params)
@@ -85,7 +84,6 @@ def last_user(policy, k, estimate, rounds=1, bound_is_tight=False):
     return audit.instance(
         policy,
         initial_state=past,
-        rounds=rounds,
         records=np.array([[x, y, 0.0], [-x, y, 0.0]]),
-        bound_is_tight=bound_is_tight,
+        bound_is_tight=False,
     )

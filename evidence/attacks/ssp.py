@@ -48,7 +48,6 @@ def suffstats_attacks(policy: Policy) -> tuple[Attack, ...]:
         b=(b, 1.0),
         statistic=partial(message_loss, oracle, a, b),
         sees="message",
-        runs=False,
     )
     return (attack,)
 

@@ -73,7 +73,6 @@ def streaming_fw_attacks(optimiser, noise=generalized_gaussian, labels=None):
         statistic=audit.along(np.tile(-x, levels)),
         sees="releases",
         note="later records",
-        runs=False,
     )
     return releases, releases._replace(
         mechanism=shown,
@@ -114,12 +113,11 @@ def vertex_fw_attacks(optimiser):
         b=(x, p.low),
         statistic=audit.along(weights[:, None] * x),
         sees="parameters",
-        runs=False,
     )
     return (attack,)
 
 
-# a ball in which constants are attained
+# a ball in which constants, as 2 L, are nearly attained
 SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}
 
 

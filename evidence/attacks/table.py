@@ -1,8 +1,6 @@
 """Which attacks and instances belong to which algorithm: those with the name of its
 factory."""
 
-from collections import ChainMap
-
 from evidence.attacks import (
     baselines,
     fliphat,
@@ -15,21 +13,23 @@ from evidence.attacks import (
     ssp,
     streaming_sco,
 )
-from evidence.attacks.audit import AuditSpec
+from evidence.attacks.audit import AuditSpec, nothing
 
 NOTHING = AuditSpec()  # what is known of an algorithm without such functions
-NAMES = ChainMap(
-    vars(baselines),
-    vars(fliphat),
-    vars(joint_glm),
-    vars(lplr),
-    vars(online_linucb),
-    vars(private_linucb),
-    vars(sco_bandit),
-    vars(shuffle_glm),
-    vars(ssp),
-    vars(streaming_sco),
-)
+NAMES = {}
+for module in (
+    baselines,
+    fliphat,
+    joint_glm,
+    lplr,
+    online_linucb,
+    private_linucb,
+    sco_bandit,
+    shuffle_glm,
+    ssp,
+    streaming_sco,
+):
+    NAMES |= vars(module)
 
 
 def known(name: str) -> AuditSpec:
@@ -39,8 +39,5 @@ def known(name: str) -> AuditSpec:
     `fliphat_attacks`, `fliphat_measured` and `fliphat_attack_instances`.  One that is
     missing gives nothing.
     """
-    functions = {}
-    for field in AuditSpec._fields:
-        if f"{name}_{field}" in NAMES:
-            functions[field] = NAMES[f"{name}_{field}"]
-    return AuditSpec(**functions)
+    fields = AuditSpec._fields
+    return AuditSpec(*[NAMES.get(f"{name}_{field}", nothing) for field in fields])

@@ -193,10 +193,8 @@ def weighed(outputs: np.ndarray) -> np.ndarray:
     return flat @ np.arange(1.0, flat.shape[1] + 1)
 
 
-def _scaled(data):
-    if isinstance(data, tuple):
-        return tuple(map(_scaled, data))
-    return np.multiply(data, FAR)
+def _scaled(record):
+    return tuple(np.multiply(part, FAR) for part in record)
 
 
 def twice(attack):
@@ -212,15 +210,17 @@ def twice(attack):
 def reused(attack):
     """The attack on two outputs from the same random numbers, about unknown data and
     about known data, a: if nothing but this noise hides the former, the largest distance
-    between their numbers tells."""
+    between their numbers tells.
+
+    Where data say how many numbers are drawn, outputs about other data than a fall out of
+    step, which tells, too.
+    """
 
     def mechanism(data, rng, n):
-        farthest = []
-        for seed in rng.integers(1 << 62, size=n):
-            unknown = attack.mechanism(data, np.random.default_rng(seed), 1)
-            known = attack.mechanism(attack.a, np.random.default_rng(seed), 1)
-            farthest.append(np.abs(unknown - known).max())
-        return farthest
+        seed = rng.integers(1 << 62)
+        unknown = attack.mechanism(data, np.random.default_rng(seed), n)
+        known = attack.mechanism(attack.a, np.random.default_rng(seed), n)
+        return np.abs(unknown - known).reshape(n, -1).max(axis=1)
 
     return attack._replace(mechanism=mechanism, statistic=None)
 
