@@ -178,8 +178,10 @@ def late(rule: str):
     )
 
 
-def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
+def leaks(rule: str, **how):
     """{what is looked at: lower bound on epsilon} under a rule that claims (1, 0.01).
+
+    how: trials, seed, level.
 
     "arms of others" is what joint privacy speaks of: the policy's own `attack`.  The
     other two are functions of all matrices and estimates together, which users do not
@@ -191,18 +193,18 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     state, arms = joint_glm_attacks(leaky(rule))[-2:]
     found = {"arms of others": arms, "times of θ_o": state, "times of θ_τ": last}
     for name, attack in found.items():
-        lost = audit.attacked(attack, delta=0.01, trials=trials, seed=seed, level=level)
+        lost = audit.attacked(attack, delta=0.01, **how)
         found[name] = lost.epsilon
     return found
 
 
-def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, level=0.999):
+def tight_tree(sensitivity, epsilon, delta, T: int, **how):
     """(audit's lower bound, exact epsilon) of tree V calibrated tightly to (epsilon,
     delta) for leaves that move by `sensitivity`; the user moves from e_1 e_1' to e_2
     e_2'.
 
     What is seen is N_11 - N_22 (+1 or -1) averaged over the m nodes that the user enters,
-    of which each has N(0, sigma^2) on its diagonal.
+    of which each has N(0, sigma^2) on its diagonal; how: trials, seed, level.
     """
     m = tree_levels(T)
     sigma = sensitivity * np.sqrt(m / (2.0 * joint.simple_rho(epsilon, delta)))
@@ -210,7 +212,5 @@ def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, leve
     def nodes(side, rng, n):
         return side + sigma * np.sqrt(2.0 / m) * rng.standard_normal(n)
 
-    lower = audit.epsilon_lower_bound(
-        nodes, 1.0, -1.0, delta=delta, trials=trials, seed=seed, level=level
-    )
+    lower = audit.epsilon_lower_bound(nodes, 1.0, -1.0, delta=delta, **how)
     return lower.epsilon, joint.exact_epsilon(m / sigma**2, delta)

@@ -275,9 +275,8 @@ class Case(NamedTuple):
     faulty: Attack  # the same attack on a message with a fault, which has to be found
 
 
-def audited(case: Case, trials: int, seed: int, planted: bool = False):
-    """The lower bound of one case, or of its planted fault: an `audit.Audit`."""
-    attack = case.faulty if planted else case.attack
+def audited(attack: Attack, trials: int, seed: int):
+    """The lower bound of a case's attack, or of its planted fault: an `audit.Audit`."""
     return attacked(attack, delta=0.0, trials=trials, seed=seed)
 
 

@@ -77,34 +77,30 @@ def trials_for(attack, trials: int) -> int:
     return trials // SLOW if attack.runs else trials
 
 
-def row(target: Target, attack, trials: int, seed: int, level: float):
-    """One attack as a row of the table."""
-    g = target.algorithm.guarantee
-    n = trials_for(attack, trials)
-    # by the source, where it differs
-    claimed = g.epsilon if g.claimed is None else g.claimed[0]
-    found = attacked(attack, delta=g.delta, trials=n, seed=seed, level=level)
-    return {
-        "algorithm": target.algorithm.name,
-        "calibration": target.calibration,
-        "model": g.model,
-        "claimed": claimed,
-        "proved": g.epsilon,
-        "counted": found.epsilon,
-        "sees": attack.sees,
-        "event": f"{found.event} ({found.likely})",
-        "hits": found.hits,
-        "trials": found.trials,
-        "leaves aside": attack.note,
-    }
-
-
-def audited(found, *, trials: int, seed: int, level: float):
-    """A table with one row per attack on `targets`, each bound at this level."""
+def audited(found, *, trials: int, **how):
+    """A table with one row per attack on these `targets`; how: seed, and the level of
+    each bound."""
     rows = []
     for target in found:
+        g = target.algorithm.guarantee
         for attack in target.attacks:
-            rows.append(row(target, attack, trials, seed, level))
+            n = trials_for(attack, trials)
+            lost = attacked(attack, delta=g.delta, trials=n, **how)
+            one = {
+                "algorithm": target.algorithm.name,
+                "calibration": target.calibration,
+                "model": g.model,
+                # by the source, where it differs
+                "claimed": g.epsilon if g.claimed is None else g.claimed[0],
+                "proved": g.epsilon,
+                "counted": lost.epsilon,
+                "sees": attack.sees,
+                "event": f"{lost.event} ({lost.likely})",
+                "hits": lost.hits,
+                "trials": lost.trials,
+                "leaves aside": attack.note,
+            }
+            rows.append(one)
     return pd.DataFrame(rows)
 
 
@@ -225,7 +221,7 @@ def reused(attack):
     return attack._replace(mechanism=mechanism, statistic=None)
 
 
-def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]:
+def planted(target, *, trials: int, **how) -> dict[str, float]:
     """{fault: bound of the strongest attack on it}, and {"far": the same on the honest
     algorithm, with records far outside the universe}."""
     algorithm = target.algorithm
@@ -239,7 +235,7 @@ def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]
     open_, *_ = wide(target.attack)(wide(unclipped(algorithm)))
 
     def bound(attack, n):
-        return attacked(attack, delta=delta, trials=n, seed=seed, level=level).epsilon
+        return attacked(attack, delta=delta, trials=n, **how).epsilon
 
     return {
         "half the noise": bound(weak, n),

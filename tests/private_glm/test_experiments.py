@@ -81,7 +81,7 @@ def test_as_run_the_warm_up_rounds_are_fitted_and_all_rows_once():
 
 @pytest.mark.parametrize("rule", ["paper", "corrected"])
 def test_leaks(rule):
-    found = attacks.leaks(rule, 500, 2, level=LEVEL)
+    found = attacks.leaks(rule, trials=500, seed=2, level=LEVEL)
     assert len(found) == 3
     if rule == "paper":
         assert min(found.values()) > 1.5
@@ -90,10 +90,11 @@ def test_leaks(rule):
 
 
 def test_a_tree_for_too_small_a_movement_is_seen():
-    known = (4 / 3, 0.02 / 3, 5000, 50_000, 1, LEVEL)
-    low, exact = attacks.tight_tree(0.25, *known)
+    known = (4 / 3, 0.02 / 3, 5000)
+    how = {"trials": 50_000, "seed": 1, "level": LEVEL}
+    low, exact = attacks.tight_tree(0.25, *known, **how)
     assert 1.5 < low <= exact
-    low, exact = attacks.tight_tree(np.sqrt(2.0), *known)
+    low, exact = attacks.tight_tree(np.sqrt(2.0), *known, **how)
     assert low <= exact <= 4 / 3
 
 
