@@ -284,7 +284,7 @@ class Recorder:
     """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a
     `Run`."""
 
-    generator = ExtremeRng
+    _generator = ExtremeRng
 
     def __init__(self, case):
         self.methods = set()  # by which noise is drawn whose law is not declared
@@ -340,7 +340,7 @@ class Recorder:
         if chooses or isinstance(record[0], Played):
             arm = record[0]
         x = X[arm % len(X)].copy()
-        noise = self.generator(np.random.PCG64([seed, t, 1]))
+        noise = self._generator(np.random.PCG64([seed, t, 1]))
         policy.update(policy.params, s, arm, x, float(record[2]), noise)
 
     def _others(self, s, shape, seed) -> list[int]:
@@ -430,7 +430,7 @@ class Watcher(Recorder):
     """The same, whose calls are made once and as they are: a run's `calls` are all
     numbers that it shows, in order."""
 
-    generator = np.random.Generator
+    _generator = np.random.Generator
 
     def _call(self, kernel, read, *args):
         result = self.copies.plain(kernel)(*args)
