@@ -198,7 +198,7 @@ def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_pol
     )._repr_html_()
     assert page.count(decision.NOBODY) == 1  # steep, and nobody is trusted
     assert "Use b: 66% of random play" in page
-    assert re.search(r"b</th>.*?>66% \[66%, 66%\]</td>", page)
+    assert re.search(r"b</th>.*?>66\.00% \[66\.00%, 66\.00%\]</td>", page)
     page = (
         "<!doctype html><meta "
         f"charset=utf-8>{page}<script>{SCRIPT.read_text('utf8')}</script>"
