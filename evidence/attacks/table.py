@@ -1,35 +1,26 @@
 """Which attacks and instances belong to which algorithm: those with the name of its
 factory."""
 
-from evidence.attacks import (
-    baselines,
-    fliphat,
-    joint_glm,
-    lplr,
-    online_linucb,
-    private_linucb,
-    sco_bandit,
-    shuffle_glm,
-    ssp,
-    streaming_sco,
-)
+from importlib import import_module
+
 from evidence.attacks.audit import AuditSpec, nothing
 
 NOTHING = AuditSpec()  # what is known of an algorithm without such functions
+MODULES = (
+    "baselines",
+    "fliphat",
+    "joint_glm",
+    "lplr",
+    "online_linucb",
+    "private_linucb",
+    "sco_bandit",
+    "shuffle_glm",
+    "ssp",
+    "streaming_sco",
+)
 NAMES = {}
-for module in (
-    baselines,
-    fliphat,
-    joint_glm,
-    lplr,
-    online_linucb,
-    private_linucb,
-    sco_bandit,
-    shuffle_glm,
-    ssp,
-    streaming_sco,
-):
-    NAMES |= vars(module)
+for module in MODULES:
+    NAMES |= vars(import_module(f"evidence.attacks.{module}"))
 
 
 def known(name: str) -> AuditSpec:
