@@ -32,6 +32,7 @@ class Page(HTMLParser):
         self.ids = set()
         self.links = []
         self.images = []
+        self.icons = []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -43,6 +44,8 @@ class Page(HTMLParser):
             self.links.append(attrs["src"])
         if tag == "link" and attrs.get("rel") in ("stylesheet", "icon"):
             self.links.append(attrs["href"])
+        if tag == "link" and attrs.get("rel") == "icon":
+            self.icons.append(attrs["href"])
         if tag == "img":
             self.images.append(attrs)
 
@@ -85,6 +88,11 @@ def test_every_internal_link_resolves(smoke_site, read_pages):
             if not target.is_file() or (fragment and fragment not in known):
                 broken.append(f"{path.relative_to(smoke_site)}: {link}")
     assert broken == []
+
+
+def test_every_page_names_its_icon(read_pages):
+    """Browsers ask for `favicon.ico` otherwise, and say that it is missing."""
+    assert [path for path, page in read_pages.items() if not page.icons] == []
 
 
 def test_every_image_says_what_it_shows(smoke_site, read_pages):

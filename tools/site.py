@@ -196,6 +196,9 @@ def build(root, build_dir, executed, note="", base_url=None):
         _sphinx(build_dir / "src", new, build_dir / "site.log")
         built = new / "_build" / "html"
         make_downloads_readable(built / "_sources" / "book")
+        # the page that leads to the book names no icon, so browsers ask for one
+        with (built / "index.html").open("a", encoding="utf8") as first_page:
+            first_page.write('<link rel="icon" href="_static/logo.svg">\n')
         (built / MARK).write_text(digest)
         shutil.rmtree(old, ignore_errors=True)
         if html.exists():
