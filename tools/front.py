@@ -100,7 +100,8 @@ def numbers(notebooks):
         (
             html.escape(printed),
             "not tested" if wrong is None else f"{wrong} of {len(PAPERS)}",
-            "papers have a statement on privacy that is wrong as printed",
+            "papers have a statement on privacy that is wrong as printed; the cards say "
+            "where",
         ),
         ("arena.html", shuffle, f"of random play's regret behind a shuffler, {where}"),
         ("arena.html", local, f"if nobody is trusted, {where}"),

@@ -30,9 +30,11 @@ NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
     "universe": (
-        "the set of contexts: ball, or offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2, "
-        "that is, your numbers and a constant"
+        "what the contexts X below fulfil: ball, a norm of at most 1, or\n# "
+        "offset_sphere, numbers of norm at most sqrt(1/2) and the constant sqrt(1/2)"
     ),
+    "delta": "second number of the guarantee, here 1 over the number of users",
+    "noise": "sub-Gaussian constant of rewards: 0.5 is enough for rewards in [0, 1]",
     "theta_bound": "bound on the parameter's norm; epsilon holds whatever it is",
     "ball": "bound on the parameter's norm; epsilon holds whatever it is",
     "l1_radius": "bound on the parameter's 1-norm; epsilon holds whatever it is",
@@ -66,7 +68,7 @@ class Answer(NamedTuple):
         value, low, high = (f"{100 * v:.3g}%" for v in self.share)
         share = (
             f"{value} of random play's regret (95 % interval {low} to {high}), or "
-            f"{self.loss:.2g} of the reward in a round"
+            f"{self.loss:.2g} a round (rewards lie in [0, 1])"
         )
         if not self.learns:
             return (
@@ -106,10 +108,10 @@ def snippet(call, world) -> str:
     policy = call.policy()
     text = str(call)
     report = "live.report()"
-    said = "policy.guarantee"
+    said = f"print(policy.guarantee)  # {policy.guarantee}"
     if call.factory == "random":
         report = "live.report().arms"
-        said = '"Random play reads no data: any epsilon holds."'
+        said = 'print("Random play reads no data: any epsilon holds.")'
     # how a reader's numbers z become contexts X
     K = world.K
     records = policy.universe or Universe(np.inf)
@@ -143,7 +145,7 @@ import numpy as np
 from companion.policies import {", ".join(used)}
 
 {means}policy = {text}
-print({said})
+{said}
 live = policy.start()  # research only: no real people's data
 rng = np.random.default_rng()
 for _ in range(3):  # yours: range({rounds}), a round for every user

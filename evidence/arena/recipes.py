@@ -49,7 +49,8 @@ class Call(NamedTuple):
             text = f"{value:.4g}" if isinstance(value, float) else repr(value)
             told.append(f"{name}={value.text if isinstance(value, Text) else text}")
         name = getattr(self.factory, "__name__", self.factory)
-        return f"{name}({', '.join(told)})"
+        inside = ",\n    ".join(told)
+        return f"{name}(\n    {inside},\n)" if told else f"{name}()"
 
 
 def _nothing(*_):
