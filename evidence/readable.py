@@ -20,8 +20,9 @@ WHOSE = (
     "*The numbers in the text, and the verdicts of this page's tables, are those of the "
     "run that wrote this notebook. A verdict is given with the page's own parameters "
     'alone; with others it reads "not tested at this scale", whatever the numbers are. '
-    'A verdict in the text that ends in "(on the site)" is that of the site, with the '
-    "page's own parameters. Links to other pages are left out here. A box, such as a "
+    'What the text says "on the site", such as a verdict that ends in these words, is '
+    "what the site's run gave, with the page's own parameters. Links to other pages are "
+    "left out here. A box, such as a "
     "theorem, ends with ◻. Run again by `papermill --engine readable`, the text gets the "
     "new numbers; run without this engine, it keeps the old ones.*"
 )
@@ -59,7 +60,7 @@ def make_readable(notebook) -> None:
         tags = cell["metadata"].get("tags", [])
         if "remove-output" in tags:
             cell["outputs"] = []
-        if "hide-input" in tags or "remove-input" in tags:
+        if {"hide-cell", "hide-input", "remove-input"} & set(tags):
             cell["metadata"]["jupyter"] = {"source_hidden": True}
     if prose:
         prose[0]["source"] += f"\n\n{WHOSE}\n\n{MACROS}\n"
