@@ -38,7 +38,11 @@ ROLE = re.compile(r"\{([\w:]+)\}`([^`]+)`")
 # links to other places of the book, which a notebook alone does not have
 INSIDE = re.compile(r"\[([^\]]+)\]\((?!https?:)[\w./#%-]+\)")
 # verdicts that the author has typed: those of the site's own run
-VERDICT = re.compile(r'<a href="#(?:evidence|claim)[^>]*>(\w[^<]*)</a>')
+VERDICT = re.compile(
+    r'<a href="#(?:evidence|claim)[^>]*>(\w[^<]*)</a>'
+    r"|\[((?i:(?:not )?reproduced|not settled|wrong as|consistent)[^\]]*)\]"
+    r"\(\w+\.ipynb[^)]*\)"
+)
 ANCHOR = re.compile(r'<a href="(?!https?:)[^"]*">(.*?)</a>')
 
 
@@ -83,7 +87,7 @@ def readable(text: str, values, labels) -> str:
     values: {name: text} of numbers; labels: {label: title or number}.  A mark whose
     number or kind is unknown stays as it is.
     """
-    text = VERDICT.sub(r"\1 (on the site)", text)
+    text = VERDICT.sub(r"\1\2 (on the site)", text)
     text = EQUATION.sub(lambda m: rf"\tag{{{labels[m[1]][1:-1]}}}" + "\n$$", text)
 
     def words(match):
