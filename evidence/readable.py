@@ -20,8 +20,9 @@ WHOSE = (
     "*The numbers in the text, and the verdicts of this page's tables, are those of the "
     "run that wrote this notebook. A verdict is given with the page's own parameters "
     'alone; with others it reads "not tested at this scale", whatever the numbers are. '
-    'A verdict in the text that ends in "(on the site)" is that of the site, with the '
-    "page's own parameters. Links to other pages are left out here. A box, such as a "
+    'What the text says "on the site", such as a verdict that ends in these words, is '
+    "what the site's run gave, with the page's own parameters. Links to other pages are "
+    "left out here. A box, such as a "
     "theorem, ends with ◻. Run again by `papermill --engine readable`, the text gets the "
     "new numbers; run without this engine, it keeps the old ones.*"
 )
@@ -37,7 +38,11 @@ ROLE = re.compile(r"\{([\w:]+)\}`([^`]+)`")
 # links to other places of the book, which a notebook alone does not have
 INSIDE = re.compile(r"\[([^\]]+)\]\((?!https?:)[\w./#%-]+\)")
 # verdicts that the author has typed: those of the site's own run
-VERDICT = re.compile(r'<a href="#(?:evidence|claim)[^>]*>(\w[^<]*)</a>')
+VERDICT = re.compile(
+    r'<a href="#(?:evidence|claim)[^>]*>(\w[^<]*)</a>'
+    r"|\[((?i:(?:not )?reproduced|not settled|wrong as|consistent)[^\]]*)\]"
+    r"\(\w+\.ipynb[^)]*\)"
+)
 ANCHOR = re.compile(r'<a href="(?!https?:)[^"]*">(.*?)</a>')
 
 
@@ -59,7 +64,7 @@ def make_readable(notebook) -> None:
         tags = cell["metadata"].get("tags", [])
         if "remove-output" in tags:
             cell["outputs"] = []
-        if "hide-input" in tags or "remove-input" in tags:
+        if {"hide-cell", "hide-input", "remove-input"} & set(tags):
             cell["metadata"]["jupyter"] = {"source_hidden": True}
     if prose:
         prose[0]["source"] += f"\n\n{WHOSE}\n\n{MACROS}\n"
@@ -82,7 +87,7 @@ def readable(text: str, values, labels) -> str:
     values: {name: text} of numbers; labels: {label: title or number}.  A mark whose
     number or kind is unknown stays as it is.
     """
-    text = VERDICT.sub(r"\1 (on the site)", text)
+    text = VERDICT.sub(r"\1\2 (on the site)", text)
     text = EQUATION.sub(lambda m: rf"\tag{{{labels[m[1]][1:-1]}}}" + "\n$$", text)
 
     def words(match):

@@ -27,6 +27,7 @@ The number is
 and [there](https://example.org) {cite:p}`zheng2020`.
 {cite:t}`zheng2020,anonymous_x` say so: it <a href="#evidence-a">holds</a>, and so does
 <a href="#claim-b">{glue:text}`small_n`</a>.
+What is judged elsewhere is [not settled](rows.ipynb#there).
 
 :::{prf:theorem} theorem 1 of the paper
 :label: thm-a
@@ -83,6 +84,7 @@ def test_a_run_leaves_numbers_titles_and_names_in_its_prose(tmp_path):
     )
     assert "**Theorem 1 of the paper.**\n\n\nFor $x" in text
     assert "it holds (on the site), and so does\n7 users." in text
+    assert "elsewhere is not settled (on the site).\n" in text
     assert "x = 1\n\\tag{1}\n$$\n\n◻\n\n```python" in text
     assert '```python\n{"a": 1}\n```' in text
     assert "\\newcommand{\\R}" in text
