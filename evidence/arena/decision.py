@@ -29,10 +29,7 @@ TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  #
 NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
-    "universe": (
-        "what the contexts X below fulfil: ball, a norm of at most 1, or\n# "
-        "offset_sphere, numbers of norm at most sqrt(1/2) and the constant sqrt(1/2)"
-    ),
+    "universe": "where X lies: ball (norm at most 1), or offset_sphere (as made below)",
     "delta": "second number of the guarantee, here 1 over the number of users",
     "noise": "sub-Gaussian constant of rewards: 0.5 is enough for rewards in [0, 1]",
     "theta_bound": "bound on the parameter's norm; epsilon holds whatever it is",
