@@ -23,6 +23,10 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const cell of article.querySelectorAll(".numbers td")) {
     if (/^\S{1,9}\s\[[^[\]]{1,20}\]$/.test(cell.textContent.trim())) cell.classList.add("value");
   }
+  for (const around of article.querySelectorAll(".numbers:has(.value)")) {
+    if (around.scrollWidth <= around.clientWidth) continue;
+    around.querySelectorAll(".value").forEach((cell) => cell.classList.remove("value")); // no room for all of them
+  }
 
   /* Columns of words begin at the left; numbers stay at the right. */
   const WORD = /\p{L}{3,}/u;
