@@ -178,6 +178,13 @@ def test_the_overview_begins_with_what_is_worst():
     assert ">XX2</a> | XX: Place XX2 | privacy broken | C follows. |" in table
     link = '<a href="one.html#claim-c-1" title="row: c-1 / all">1</a>'
     assert rest.count(link) == 3
+    told = "It fails at $a. B$ and [2](x.html). "
+    long = text.replace("c follows.", f"none. {told}{'Long. ' * 50}End.")
+    table, _, rest = errata.overview(long).partition("\n## Paper")
+    assert rest.count("Long. End.") == 3
+    assert f"| None. {told}Long. " in table
+    assert table.count('Long. <a href="#xx2">More</a> |') == 1
+    assert "End." not in table
 
 
 QUOTED = {n[1::2] for n in errata.NUMBER.findall(TEXT) if n[2] == "say"}

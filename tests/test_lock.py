@@ -1,6 +1,7 @@
 """The lock of results: what moves, fails; what is accepted, stays with its reason."""
 
 import copy
+import html
 import json
 
 import pytest
@@ -231,3 +232,14 @@ def test_changes_are_listed_below_their_papers_with_limits_in_words():
     said = "day 1: row &#x27;a&#x27;: limits at most 2.123\N{NO-BREAK SPACE}→ at least 0.5; rule"
     assert said in second
     assert "<i>Reason:</i> it must.</dd>" in second
+
+
+def test_rows_with_one_change_are_listed_together_below_the_sentence_of_their_claim():
+    what = "verdict a -> b; row 'x': rule 1; 2 -> 3; row 'y, z': rule 1; 2 -> 3; row 'w' is new"
+    change = {"claim": "lplr/c", "when": "day 1", "what": what, "why": "it must."}
+    kept = {"claims": {"lplr/c": {"statement": "It is < 1."}}, "history": [change]}
+    page = html.unescape(lock.changes(kept, {}))
+    assert "It is < 1. (<a" in page
+    arrow = "\N{NO-BREAK SPACE}→"
+    rows = f"2 rows ('x', 'y, z'): rule 1; 2{arrow} 3; row 'w' is new. <i>"
+    assert f"verdict a{arrow} b; {rows}" in page

@@ -13,6 +13,7 @@ holds, or a proof.
 
 import re
 
+from evidence.claims.markup import powers
 from evidence.readable import said
 from tools.errors import Failure
 
@@ -44,6 +45,9 @@ PAPERS = {  # how the numbers of a paper's entries begin: its name on the scoreb
 }
 PART = re.compile(r"^  \*(Printed|Evidence|Consequence|Repair):\*", re.MULTILINE)
 WRONG = set(WEIGHTS[:5])
+SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z$\[*])")
+UNSEEN = re.compile(r"\]\(.*?\)|\\\w+|[${}[]")  # of links and formulas
+SHORT = 250  # characters of a consequence that the table of all entries shows
 CONSEQUENCE = re.compile(r"\*Consequence:\*\s(.*?)\n  \*Repair", re.DOTALL)
 
 
@@ -54,12 +58,13 @@ def entries(text):
 
 def overview(text):
     """The text as the site shows it: filters and a table of all entries, by weight, come
-    before its first section; an entry's four parts are lines of their own; a number of a
-    row that names no section leads to its claim."""
+    before its first section, with the beginning of what follows; an entry's four parts
+    are lines of their own; a number of a row that names no section leads to its claim."""
     found = sorted(entries(text).items(), key=lambda item: WEIGHTS.index(item[1][5]))
-    lines = ["| | paper and place | how bad | what follows |", "|---|---|---|---|"]
+    lines = ["| entry | paper and place | how bad | what follows |", "|---|---|---|---|"]
     for number, match in found:
-        follows = " ".join(CONSEQUENCE.search(match[6])[1].split()).replace("|", "\\|")
+        follows = _beginning(CONSEQUENCE.search(match[6])[1], match[1])
+        follows = follows.replace("|", "\\|")
         link = f'<a href="#{match[1]}">{number}</a>'
         follows = follows[:1].upper() + follows[1:]
         paper = PAPERS.get(match[2], match[2])
@@ -71,7 +76,17 @@ def overview(text):
         f"{head}\n## All papers, by weight\n\n<div data-filters></div>\n\n{table}"
         f"{section}{rest}"
     )
-    return PLACELESS.sub(r'<a href="\2.html#claim-\4" title="\3">\1</a>', shown)
+    shown = PLACELESS.sub(r'<a href="\2.html#claim-\4" title="\3">\1</a>', shown)
+    return powers(shown)
+
+
+def _beginning(consequence, entry):
+    """The first sentences of what follows, SHORT together or one, and where the rest
+    is."""
+    first, *others = SENTENCE.split(" ".join(consequence.split()))
+    while others and len(UNSEEN.sub("", f"{first} {others[0]}")) <= SHORT:
+        first += f" {others.pop(0)}"
+    return f'{first} <a href="#{entry}">More</a>' if others else first
 
 
 def _marked(match):

@@ -229,7 +229,8 @@ def changes(lock, titles):
             why = html.escape(h["why"])
             what = _short(h["what"])
             lines += f"<dd>{h['when']}: {what}. <i>Reason:</i> {why}</dd>"
-        title = html.escape(claim.replace("/", ": "))
+        stated = lock["claims"].get(claim, {}).get("statement")
+        title = html.escape(stated or claim.replace("/", ": "))
         where = html.escape(claim.replace("/", "-"))
         link = f'<a href="{claim.split("/")[0]}.html#claim-{claim.split("/")[1]}">now</a>'
         if claim not in lock["claims"]:
@@ -240,12 +241,31 @@ def changes(lock, titles):
     return page
 
 
+PART = re.compile(r"; (?=row ['\"])")
+ROW = re.compile(r"(?P<row>(?:row ('[^']*'|\"[^\"]*\"))?)(?P<told>.*)", re.DOTALL)
 LIMITS = re.compile(r"limits \[(.+?), (.+?)\]|(?<=\] -> )\[(.+?), (.+?)\]")
+
+
+def _together(what):
+    """What changed, with the rows of one and the same change as one."""
+    rows = {}
+    for change in PART.split(what):
+        row, told = ROW.match(change).group("row", "told")
+        rows.setdefault(told, []).append(row)
+    said = []
+    for told, named in rows.items():
+        if len(named) > 1:
+            names = ", ".join(name.removeprefix("row ") for name in named)
+            several = re.sub("^ is ", " are ", re.sub("^ has ", " have ", told))
+            said.append(f"{len(named)} rows ({names}){several}")
+        else:
+            said.append(f"{named[0]}{told}")
+    return "; ".join(said)
 
 
 def _short(what):
     """What changed, as HTML, with numbers of four digits and no None."""
-    text = re.sub(r"\d+\.\d{5,}", lambda n: f"{float(n[0]):.4g}", what)
+    text = re.sub(r"\d+\.\d{5,}", lambda n: f"{float(n[0]):.4g}", _together(what))
     text = re.sub("control (outcome )?None", "no control", LIMITS.sub(_limits, text))
     text = re.sub(r"\bNone\b", "no control", text).rstrip(".")
     return html.escape(text.replace(" -> ", "\N{NO-BREAK SPACE}→ "))

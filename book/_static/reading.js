@@ -19,6 +19,15 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   }
 
+  /* So do a number and its interval: "60% [40%, 81%]". */
+  for (const cell of article.querySelectorAll(".numbers td")) {
+    if (/^\S{1,9}\s\[[^[\]]{1,20}\]$/.test(cell.textContent.trim())) cell.classList.add("value");
+  }
+  for (const around of article.querySelectorAll(".numbers:has(.value)")) {
+    if (around.scrollWidth <= around.clientWidth) continue;
+    around.querySelectorAll(".value").forEach((cell) => cell.classList.remove("value")); // no room for all of them
+  }
+
   /* Columns of words begin at the left; numbers stay at the right. */
   const WORD = /\p{L}{3,}/u;
   const NUMBER = /\b(inf|nan|none|paper)\b/gi;
@@ -49,7 +58,6 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   /* Bars with one name in a section say which verdicts are meant: their places in the paper. */
-  const said = (id) => id.replace(/(\d)-(?=\d)/g, "$1.").replaceAll("-", " ");
   const place = (id) => document.getElementById(`claim-${id}`)?.closest("tr")?.querySelector('[data-label="Place"]')?.textContent;
   const verdicts = [...article.querySelectorAll("details.above-input > summary > .collapsed")]
     .filter((bar) => /this verdict$|verdicts of this page$/.test(bar.textContent));
@@ -57,19 +65,45 @@ document.addEventListener("DOMContentLoaded", () => {
     const section = bar.closest("section");
     if (verdicts.filter((other) => other.closest("section") === section).length < 2) continue;
     const code = bar.closest("details").querySelector("pre").textContent;
-    const ids = [...code.matchAll(/\.(?:open|finding)\(\s*"([\w-]+)"/g)].map(([, id]) => place(id) || said(id));
+    const ids = [...code.matchAll(/\.(?:open|finding)\(\s*"([\w-]+)"/g)].map(([, id]) => place(id) || "what we found");
     bar.textContent = ids.length ? `Code: verdicts on ${[...new Set(ids)].join("; ")}` : "Code of these verdicts";
   }
+  const bars = [...article.querySelectorAll("details.above-input > summary > .collapsed")].filter((bar) => /^Code: verdicts/.test(bar.textContent));
+  for (const title of new Set(bars.map((bar) => bar.textContent))) {
+    const same = bars.filter((bar) => bar.textContent === title);
+    if (same.length > 1) same.forEach((bar, i) => (bar.textContent += ` (${i + 1} of ${same.length})`));
+  }
 
-  /* An option is one word: "-y", "--out". A long path breaks after "/" and "_" before it breaks elsewhere. */
+  /* An option is one word: "-y", "--out"; so is a short name in a first column. A long path breaks after "/" and "_" before it breaks elsewhere. */
   for (const code of article.querySelectorAll(":not(pre) > code")) {
     for (const part of code.querySelector(".pre") ? code.querySelectorAll(".pre") : [code]) {
       const text = part.textContent;
       if (part.children.length) continue;
-      if (/^-/.test(text) && text.length < 16) part.classList.add("option");
+      if (text.length < 17 && (/^-/.test(text) || part.closest("td:first-child"))) part.classList.add("option");
       else if (text.length > 16 && /[/_]/.test(text)) {
         part.replaceChildren(...text.split(/(?<=[/_])(?=\w)/).flatMap((piece, i) => (i ? [document.createElement("wbr"), piece] : [piece])));
       }
     }
+  }
+
+  /* What is typed as x_max, e^S or d^(3/2) in the sentences of claims is lowered and raised. */
+  const SMALL = /(?<![\p{L}\d_])(\p{L})_(max|min|[\p{L}\d])(?![\p{L}\d_])|\^(\([^()]+\)|[-−]?[\p{L}\d]+)/gu;
+  const PLACES = ".claim, .scoreboard :is(td, th), dl.changes, figcaption, .collapsed";
+  const texts = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+  const typed = [];
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    if (text.data.search(SMALL) >= 0 && text.parentElement.closest(PLACES)) typed.push(text);
+  }
+  for (const text of typed) {
+    if (text.parentElement.closest("code, pre, script, .math, mjx-container")) continue;
+    const parts = [];
+    let end = 0;
+    for (const { 0: all, 1: letter, 2: below, 3: above, index } of text.data.matchAll(SMALL)) {
+      const small = document.createElement(below ? "sub" : "sup");
+      small.textContent = below ?? above.replace(/^\((.*)\)$/, "$1");
+      parts.push(text.data.slice(end, index) + (letter ?? ""), small);
+      end = index + all.length;
+    }
+    text.replaceWith(...parts, text.data.slice(end));
   }
 });

@@ -4,6 +4,7 @@
  * - a fold that a link leads to opens, on a click and when a page is loaded with a fragment; of a claim
  *   in a table, its evidence; a link to a claim leads to where its experiment stands, if it stands apart;
  * - a search result that names no section opens at the section that fits it best;
+ * - the steps of an algorithm have margins;
  * - one control per page opens or closes all code, and is remembered from page to page;
  * - paper shows every fold open, but for code that the reader left folded: that is left out (custom.css).
  */
@@ -255,17 +256,33 @@
     const places = rows.filter((row) => row).map((row) => row.querySelector('[data-label="Place"]')?.textContent || "what we found");
     return [...new Set(places)];
   };
+  const codeOf = (cell) => cell.querySelector(".cell_input pre")?.textContent.trim() ?? "";
+  const madeBy = (cell) => {
+    const shows = (part) => [...cell.querySelectorAll(`.cell_output ${part}`)].some((found) => found.textContent.trim() || found.querySelector("img"));
+    return MAKES.find(([part]) => shows(part))?.[1];
+  };
+  const usedFor = (cell, cells) => { // the first figure or table below that uses what a cell assigns
+    const names = [...codeOf(cell).matchAll(/^([\w, ]+?) = /gm)].flatMap(([, left]) => left.split(/, */));
+    for (const next of cells.slice(cells.indexOf(cell) + 1)) {
+      const words = new Set(codeOf(next).match(/\w+/g));
+      const figure = next.querySelector("figcaption b")?.textContent.match(/^Figure [\d.]*\d/);
+      const made = figure?.[0] ?? { "this table": "the next table" }[madeBy(next)];
+      if (names.some((name) => words.has(name)) && made) return ` for ${made}`;
+      names.push(...[...codeOf(next).matchAll(/^(\w+) = (.+)/gm)].filter(([, , right]) => names.some((name) => right.match(/\w+/g)?.includes(name))).map(([, left]) => left));
+    }
+    return "";
+  };
   const bars = () => {
-    for (const cell of document.querySelectorAll("div.cell:has(details.above-input)")) {
+    const cells = [...document.querySelectorAll("div.cell")];
+    for (const cell of cells) {
       const bar = cell.querySelector("details.above-input > summary > .collapsed");
       if (!bar) continue;
-      const code = cell.querySelector("pre").textContent.trim();
-      const shows = (part) => [...cell.querySelectorAll(`.cell_output ${part}`)].some((found) => found.textContent.trim() || found.querySelector("img"));
-      const [, made] = MAKES.find(([part]) => shows(part)) ?? [];
+      const code = codeOf(cell);
+      const made = madeBy(cell);
       const places = claimed(code);
       const is = places.length ? `verdicts on ${places.join("; ")}` : IS.find(([sign]) => sign.test(code))[1];
       const told = made && !(places.length && made === "this output"); // a verdict in words is in the table below
-      bar.textContent = told ? `Code of ${made}` : `Code: ${is}`;
+      bar.textContent = told ? `Code of ${made}` : `Code: ${is}${/runs$/.test(is) ? usedFor(cell, cells) : ""}`;
     }
   };
 
@@ -300,6 +317,15 @@
       }
     }
   };
+  /* A step of an algorithm begins with a space for each level: a margin, so that what wraps stays right of it. */
+  const steps = () => {
+    for (const space of document.querySelectorAll(".algorithm-content li > p > span.math:first-child")) {
+      if (!/^\\\((\\quad\s*)+\\\)$/.test(space.textContent.trim())) continue;
+      space.parentElement.style.setProperty("--steps", space.textContent.match(/quad/g).length);
+      space.parentElement.classList.add("indented");
+      space.remove();
+    }
+  };
   /* The name of a module breaks after a dot or an underscore. */
   const modules = () => {
     for (const heading of document.querySelectorAll("article h2")) {
@@ -310,6 +336,9 @@
     }
   };
 
+  document.addEventListener("readystatechange", () => {
+    if (document.readyState === "interactive") steps(); // before MathJax, which is deferred
+  });
   document.addEventListener("DOMContentLoaded", () => {
     control();
     cards();
