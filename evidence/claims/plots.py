@@ -190,7 +190,7 @@ def figure_html(fig, alt: str, caption: str, data, name: str) -> str:
     first = fig.axes[0].get_ylabel()
     for ax in fig.axes:
         ax.set_ylabel(_wrapped(ax.get_ylabel() or first, 30))
-        ax.set_title(_wrapped(ax.get_title("left"), 50))
+        ax.set_title(_wrapped(markup.powers(ax.get_title("left")), 50))
         if isinstance(ax.xaxis.get_major_locator(), AutoLocator):
             ax.locator_params("x", nbins=5)
         for axis in (ax.xaxis, ax.yaxis):
@@ -221,15 +221,14 @@ def _picture(fig):
 
 
 def _in_rows(fig) -> None:
-    """Lay a column of panels out in rows of two or three, for wide pages."""
+    """Lay a column of panels out in rows of two, for wide pages."""
     n = len(fig.axes)
-    columns = 2 if n in (2, 4) else 3
-    rows = -(-n // columns)
-    grid = GridSpec(rows, columns, figure=fig)
+    rows = -(-n // 2)
+    grid = GridSpec(rows, 2, figure=fig)
     shared = fig.axes[-1].get_xlabel()
     for place, ax in enumerate(fig.axes):
         ax.set_subplotspec(grid[place])
         ax.tick_params(labelbottom=True)
         ax.set_xlabel(ax.get_xlabel() or shared)
         ax.set_title(_wrapped(ax.get_title("left"), 34))
-    fig.set_size_inches(0.85 * WIDTH * columns, fig.get_figheight() / n * rows)
+    fig.set_size_inches(1.7 * WIDTH, fig.get_figheight() / n * rows)
