@@ -181,7 +181,7 @@ def test_policies_at_several_budgets_have_a_column_for_each(result):
 def test_policies_at_several_budgets_have_a_panel_for_each(result):
     fig, data = budgets.panels(result, [0.5, 2.0], ["Random"])
     for ax, budget in zip(fig.axes, ("0.5", "2"), strict=True):
-        assert ax.get_title("left").startswith(f"Regret, ε = {budget}; ")
+        assert ax.get_title("left").startswith(f"ε = {budget}; ")
         assert {line.get_label() for line in ax.get_lines()} == {"_random", "A", "B"}
         assert "random, to 100" in ax.get_title("left")
     assert [ax.get_ylim()[1] for ax in fig.axes] == pytest.approx([65.0, 39.0])
