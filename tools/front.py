@@ -96,6 +96,7 @@ def numbers(notebooks):
         raise Failure(f"the front page asks for {missing[0]}, which no chapter says")
     shuffle, local, where = (html.escape(said[name]) for name in names)
     printed = board(Kind="privacy", Verdict="wrong as printed")
+    prices = "arena.html#arena-prices"
     tiles = [
         (
             html.escape(printed),
@@ -103,8 +104,8 @@ def numbers(notebooks):
             "papers have a statement on privacy that is wrong as printed; the cards say "
             "where",
         ),
-        ("arena.html", shuffle, f"of random play's regret behind a shuffler, {where}"),
-        ("arena.html", local, f"if nobody is trusted, {where}"),
+        (prices, shuffle, f"of random play's regret behind a shuffler, {where}"),
+        (prices, local, f"if nobody is trusted, {where}"),
     ]
     shown = "".join(
         f'<a href="{address}"><b>{number}</b> <span>{words}</span></a>'

@@ -131,7 +131,7 @@ def snippet(call, world) -> str:
     size = width if world.common else f"({K}, {width})"
     z = _scaled(radius * width ** (-1.0 / records.norm))
     short = _scaled(radius)
-    note = "" if z == short else f"  # {short} if z never has a norm above 1"
+    note = "" if z == short else f"    # {short} below, if z never has a norm above 1\n"
     whose = "that all arms share" if world.common else "of every arm"
     base = ", one of them always 1 (base rate)" if world.link == "logistic" else ""
     rounds = call.arguments.get("T", "T")
@@ -147,7 +147,7 @@ live = policy.start()  # research only: no real people's data
 rng = np.random.default_rng()
 for _ in range(3):  # yours: range({rounds}), a round for every user
     z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]{base}
-    X = {X.format(z)}{note}
+{note}    X = {X.format(z)}
     # or, for a data frame: for X in table.contexts(frame), see companion.tabular,
     # with table = contexts_of(..., form="{form}", universe="{kind}"), table.d as above
     arm = live.select(X)
