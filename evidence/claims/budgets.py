@@ -40,7 +40,7 @@ def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95)
     return best, ratio(finals[ours], finals[best], level)
 
 
-def panels(result, epsilons, shared, title: str):
+def panels(result, epsilons, shared):
     """(figure, data): regret over the rounds, a panel per budget; shared: names in every
     panel, "Random" among them."""
     fig, axes = plots.panels(len(epsilons), sharex=True)
@@ -55,7 +55,7 @@ def panels(result, epsilons, shared, title: str):
             shown,
             play,
             ax=ax,
-            title=f"{title}, ε = {epsilon:g}",
+            title=f"ε = {epsilon:g}",
         )
         ax.label_outer()
     grouped = result.to_frame().groupby(["policy", "round"], sort=False).regret

@@ -36,7 +36,7 @@ def who_sees_what(model: str):
     model: "local", "shuffle", "joint" or "central".
     """
     boxes = BOXES[model]
-    fig, ax = plt.subplots(figsize=(plots.WIDTH, 1.5))
+    fig, ax = plt.subplots(figsize=(plots.WIDTH, 1.7))
     ax.set(xlim=(0, len(boxes)), ylim=(0, 1))
     ax.axis("off")
     colour = RECORD  # up to the box that adds noise
@@ -54,24 +54,24 @@ def who_sees_what(model: str):
         if "noise" in done:
             colour = QUIET
         middle = i + 0.5
-        ax.text(middle, 0.59, name, ha="center", va="center", fontsize=8.5)
-        ax.text(middle, 0.84, done, ha="center", va="bottom", fontsize=8, color=NOISE)
+        ax.text(middle, 0.59, name, ha="center", va="center", fontsize=10)
+        ax.text(middle, 0.84, done, ha="center", va="bottom", fontsize=9.5, color=NOISE)
     for i, words in enumerate(SENT[model]):
         arrow = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 1.2}
         ax.annotate("", (i + 1.2, 0.59), (i + 0.8, 0.59), arrowprops=arrow)
-        ax.text(i + 1.0, 0.3, words, ha="center", va="top", fontsize=7.5)
+        ax.text(i + 1.0, 0.3, words, ha="center", va="top", fontsize=9.5)
     return fig
 
 
 def prefix_tree(T: int, t: int, record: int):
-    """Figure of the tree of T leaves: the nodes that make the sum of t records, and those
-    that hold one record.
+    """Figure of the tree of T leaves: the nodes that make the sum of t records (filled),
+    and those that hold one record (orange).
 
     T: a power of two, 2 to 16; t, record: in [1, T].
     """
     levels = T.bit_length()
-    fig, ax = plt.subplots(figsize=(plots.WIDTH, 0.42 * levels + 0.6))
-    ax.set(xlim=(0, T), ylim=(-0.55, levels))
+    fig, ax = plt.subplots(figsize=(plots.WIDTH, 0.42 * levels + 0.3))
+    ax.set(xlim=(0, T), ylim=(0, levels))
     ax.axis("off")
     for level in range(levels):
         size = 2**level
@@ -92,10 +92,5 @@ def prefix_tree(T: int, t: int, record: int):
             if size > 1:
                 words = f"{start + 1}-{start + size}"
             middle = start + size / 2
-            ax.text(middle, level + 0.41, words, ha="center", va="center", fontsize=8)
-    words = (
-        f"filled: the noisy sums that add up to records 1 to {t}; orange: all that hold "
-        f"{record}"
-    )
-    ax.text(0.1, -0.3, words, fontsize=7.5)
+            ax.text(middle, level + 0.41, words, ha="center", va="center", fontsize=9.5)
     return fig

@@ -190,7 +190,7 @@ def figure_html(fig, alt: str, caption: str, data, name: str) -> str:
     first = fig.axes[0].get_ylabel()
     for ax in fig.axes:
         ax.set_ylabel(_wrapped(ax.get_ylabel() or first, 30))
-        ax.set_title(_wrapped(ax.get_title("left"), 50))
+        ax.set_title(_wrapped(markup.powers(ax.get_title("left")), 50))
         if isinstance(ax.xaxis.get_major_locator(), AutoLocator):
             ax.locator_params("x", nbins=5)
         for axis in (ax.xaxis, ax.yaxis):
@@ -231,5 +231,5 @@ def _in_rows(fig) -> None:
         ax.set_subplotspec(grid[place])
         ax.tick_params(labelbottom=True)
         ax.set_xlabel(ax.get_xlabel() or shared)
-        ax.set_title(_wrapped(ax.get_title("left"), 34))
-    fig.set_size_inches(0.85 * WIDTH * columns, fig.get_figheight() / n * rows)
+        ax.set_title(_wrapped(ax.get_title("left"), 68 // columns))
+    fig.set_size_inches(1.8 * WIDTH, fig.get_figheight() / n * rows)

@@ -135,7 +135,7 @@ def over_rounds(rounds, samples, play, ax, title: str) -> None:
     end of a curve; the title says where it ends.
     """
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
-    title = f"{title}; dashed: random, {play[-1]:,.0f} at T"
+    title = f"{title}; dashed: random, to {play[-1]:,.0f}"
     highest = max(y[:, -1].mean() for y in samples.values())
     against(
         rounds,

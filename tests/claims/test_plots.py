@@ -64,9 +64,9 @@ def test_panels_stand_in_rows_where_the_page_is_wide():
         assert page.count("data:image/svg+xml") == (1 if n == 1 else 2)
         sizes[n] = re.findall(r'width="(\d+)" height="(\d+)"', page)
     assert sizes[1] == [("422", "192")]
-    assert sizes[2] == [("718", "192"), ("422", "384")]
-    assert sizes[3] == [("1077", "192"), ("422", "576")]
-    assert sizes[4] == [("718", "384"), ("422", "768")]
+    assert sizes[2] == [("760", "192"), ("422", "384")]
+    assert sizes[3] == [("760", "192"), ("422", "576")]
+    assert sizes[4] == [("760", "384"), ("422", "768")]
 
 
 def test_thousands_have_a_comma_on_every_axis_and_names_stay():
@@ -179,11 +179,11 @@ def test_policies_at_several_budgets_have_a_column_for_each(result):
 
 
 def test_policies_at_several_budgets_have_a_panel_for_each(result):
-    fig, data = budgets.panels(result, [0.5, 2.0], ["Random"], "Regret")
+    fig, data = budgets.panels(result, [0.5, 2.0], ["Random"])
     for ax, budget in zip(fig.axes, ("0.5", "2"), strict=True):
-        assert ax.get_title("left").startswith(f"Regret, ε = {budget}; ")
+        assert ax.get_title("left").startswith(f"ε = {budget}; ")
         assert {line.get_label() for line in ax.get_lines()} == {"_random", "A", "B"}
-        assert "random, 100 at T" in ax.get_title("left")
+        assert "random, to 100" in ax.get_title("left")
     assert [ax.get_ylim()[1] for ax in fig.axes] == pytest.approx([65.0, 39.0])
     assert set(data.policy) == set(FINALS)
 
