@@ -30,7 +30,7 @@ BLOCK = re.compile(
 )
 
 
-PART = re.compile(r"\n(?=(?:Source|Privacy|Differs)\b[^\n]*?:)")
+PART = re.compile(r"\n(?=(?:Source|Privacy|Differs)\b[^\n]*?:|\(\d\) [A-Z])")
 LISTED = re.compile(r"(>>>|::|\.\. |[-*] |\d+\. |\S.*\n---)")
 ITEM = re.compile(r"[\w.]+(, [\w.]+)*(\(.*?\))?(: | -> )")
 COLUMNS = re.compile(r"^ +(\d[\d, ]* |\S.*([^.:;?\s] {2,}|\S {3,})\S)", re.MULTILINE)
