@@ -99,4 +99,5 @@ def test_outcomes_are_sentences_and_indented_formulas_are_code():
         "Raises ValueError on anything else."
     )
     assert shown("Returns\n-------\nA `Policy`.") == "Returns a ``Policy``."
+    assert shown("Returns\n-------\nPolicy") == "Returns a Policy"
     assert shown("    x <= y (z).") == ".. code-block:: text\n\n    x <= y (z)."

@@ -72,7 +72,8 @@ def is_code(text):
 def sentence(match):
     """What is returned or raised, as one line."""
     said = " ".join(match[2].split())
-    said = re.sub(r"^A |(?<=^ValueError )On ", lambda first: first[0].lower(), said)
+    said = re.sub(r"^An? |(?<=^ValueError )On ", lambda first: first[0].lower(), said)
+    said = re.sub(r"^(?=Policy)", "a ", re.sub(r"^(?=Optimiser)", "an ", said))
     return f"{match[1]} {said}"
 
 
