@@ -92,3 +92,12 @@ def test_a_property_has_no_type_before_a_colon():
 def test_functions_that_are_defaults_have_their_names():
     words = (None, "class", "", None, None, "(a=<function _nothing>, b=<f at 0x1>)", "")
     assert docstrings._signature(*words) == ("(a=_nothing, b=<f at 0x1>)", "")
+
+
+def test_outcomes_are_sentences_and_indented_formulas_are_code():
+    assert shown("Raises\n------\nValueError\n    On anything else.") == (
+        "Raises ValueError on anything else."
+    )
+    assert shown("Returns\n-------\nA `Policy`.") == "Returns a ``Policy``."
+    assert shown("Returns\n-------\nPolicy") == "Returns a Policy"
+    assert shown("    x <= y (z).") == ".. code-block:: text\n\n    x <= y (z)."

@@ -55,9 +55,10 @@ def factories(root, module):
 
 
 def described(module, made):
-    """The directives for one module, its factories first."""
+    """The directives for one module: its text, its factories, the rest."""
     own = [n for folder, file, n in made if f"companion.{folder}.{file}" == module]
-    first = "".join(f".. autofunction:: {module}.{name}\n\n" for name in own)
+    text = f".. automodule:: {module}\n   :no-index:\n\n" if own else ""
+    first = text + "".join(f".. autofunction:: {module}.{name}\n\n" for name in own)
     others = f"\n   :exclude-members: {', '.join(own)}" if own else ""
     return FORM.format(module=module, factories=first, others=others)
 

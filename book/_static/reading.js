@@ -30,7 +30,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   /* Columns of words begin at the left; numbers stay at the right. */
   const WORD = /\p{L}{3,}/u;
-  const NUMBER = /\b(inf|nan|none|paper)\b/gi;
+  const NUMBER = /\b(inf|nan|none|paper|more than)\b/gi;
   for (const table of article.querySelectorAll(".numbers:not(.written) table, table.dataframe")) {
     const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
     const heads = table.tHead?.rows[0]?.cells ?? [];

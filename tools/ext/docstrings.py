@@ -4,7 +4,7 @@ no reST.
 A docstring is written for people who read code.  Names with a description each are shown
 one below the other, indented lines as they stand, bars and asterisks as such.  What
 docutils would complain of all the same is shown as it is. The automatic descriptions of a
-named tuple's fields are left out.
+named tuple's fields and of SciPy's distributions are left out.
 """
 
 import inspect
@@ -30,10 +30,14 @@ BLOCK = re.compile(
 )
 
 
-PART = re.compile(r"\n(?=(?:Source|Privacy|Differs)\b[^\n]*?:)")
+PART = re.compile(r"\n(?=(?:Source|Privacy|Differs)\b[^\n]*?:|\(\d\) [A-Z])")
 LISTED = re.compile(r"(>>>|::|\.\. |[-*] |\d+\. |\S.*\n---)")
 ITEM = re.compile(r"[\w.]+(, [\w.]+)*(\(.*?\))?(: | -> )")
 COLUMNS = re.compile(r"^ +(\d[\d, ]* |\S.*([^.:;?\s] {2,}|\S {3,})\S)", re.MULTILINE)
+# formulas and imports, not prose
+CODE = re.compile(r"(?![\s\S]*\bthe\b)[\s\S]*[=<]|\s+from \w")
+OUTCOME = re.compile(r"^(Returns|Raises)\n-+\n(.+(?:\n.+)*)", re.MULTILINE)
+DIGITS = re.compile(r"(\.\d{5})\d{6,}")
 SIGN = re.compile(r"`[^`]*`|(?<![\w*])\*\w[\w ]*\*(?![\w*])|[|*]")
 
 
@@ -60,10 +64,23 @@ def items(lines):
     return [mark + escaped(line.strip()) for mark, line in zip(marks, lines, strict=True)]
 
 
+def is_code(text):
+    """Whether indented lines are columns, formulas, or imports."""
+    return COLUMNS.search(text) or CODE.match(text)
+
+
+def sentence(match):
+    """What is returned or raised, as one line."""
+    said = " ".join(match[2].split())
+    said = re.sub(r"^An? |(?<=^ValueError )On ", lambda first: first[0].lower(), said)
+    said = re.sub(r"^(?=Policy)", "a ", re.sub(r"^(?=Optimiser)", "an ", said))
+    return f"{match[1]} {said}"
+
+
 def paragraph(text):
     """reST of a paragraph that is not set off as code, with indented lines in it."""
     lines = text.split("\n")
-    if text.startswith(" ") and COLUMNS.search(text):
+    if text.startswith(" ") and is_code(text):
         return "\n".join([".. code-block:: text", "", *lines])
     if text.startswith(" ") or LISTED.match(text):
         return text
@@ -78,7 +95,7 @@ def paragraph(text):
         run = list(run)
         if not indented:
             parts.append(escaped("\n".join(run)))
-        elif COLUMNS.search("\n".join(run)):
+        elif is_code("\n".join(run)):
             parts.append("\n".join([".. code-block:: text", "", *run]))
         else:
             parts.append(textwrap.indent("\n".join(items(run)), "    "))
@@ -94,9 +111,11 @@ def _parameters(app, what, name, obj, options, lines):
         return re.sub(r"^(\S.*?) : ", r"\1\n    ", match[0], flags=re.MULTILINE) + "\n"
 
     text = PART.sub("\n\n", "\n".join(lines))
-    text = re.sub(r"^(Returns|Raises)\n-+\n", r"\1 ", text, flags=re.MULTILINE)
+    text = OUTCOME.sub(sentence, text)
     text = "\n\n".join(paragraph(part) for part in text.split("\n\n"))
     text = BLOCK.sub(lambda match: escaped(below(match)), text)
+    if what == "module" and options.exclude_members:  # tools/api.py shows its text above
+        text = ""
     first = ["\\ "] if what in ("attribute", "property") else []
     lines[:] = first + text.split("\n")
 
@@ -108,12 +127,15 @@ def _readable(app, what, name, obj, options, lines):
 
 
 def _signature(app, what, name, obj, options, signature, returns):
-    """Functions that are defaults, by their names."""
-    return re.sub(r"<function (\w+).*?>", r"\1", signature or "") or None, returns
+    """Defaults that are functions, by their names; lists; numbers with five digits."""
+    signature = re.sub(r"<function (\w+).*?>", r"\1", signature or "")
+    return DIGITS.sub(r"\1...", signature).replace("<factory>", "[]") or None, returns
 
 
 def _skip(app, what, name, obj, skip, options):
-    return True if type(obj).__name__ == "_tuplegetter" else None
+    kind = type(obj)  # a distribution brings a docstring, not of ours
+    left = kind.__name__ == "_tuplegetter" or kind.__module__.startswith("scipy.")
+    return True if left else None
 
 
 def setup(app):
