@@ -192,7 +192,7 @@ def figure_html(fig, alt: str, caption: str, data, name: str) -> str:
         ax.set_ylabel(_wrapped(ax.get_ylabel() or first, 30))
         ax.set_title(_wrapped(markup.powers(ax.get_title("left")), 50))
         if isinstance(ax.xaxis.get_major_locator(), AutoLocator):
-            ax.locator_params("x", nbins=5)
+            ax.locator_params("x", nbins=5 if len(fig.axes) < 3 else 3)
         for axis in (ax.xaxis, ax.yaxis):
             _round_ticks(axis)
         legend = ax.get_legend()
@@ -232,4 +232,4 @@ def _in_rows(fig) -> None:
         ax.tick_params(labelbottom=True)
         ax.set_xlabel(ax.get_xlabel() or shared)
         ax.set_title(_wrapped(ax.get_title("left"), 68 // columns))
-    fig.set_size_inches(1.8 * WIDTH, fig.get_figheight() / n * rows)
+    fig.set_size_inches((1.3 + columns / 4) * WIDTH, fig.get_figheight() / n * rows)

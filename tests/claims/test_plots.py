@@ -65,7 +65,7 @@ def test_panels_stand_in_rows_where_the_page_is_wide():
         sizes[n] = re.findall(r'width="(\d+)" height="(\d+)"', page)
     assert sizes[1] == [("422", "192")]
     assert sizes[2] == [("760", "192"), ("422", "384")]
-    assert sizes[3] == [("760", "192"), ("422", "576")]
+    assert sizes[3] == [("866", "192"), ("422", "576")]
     assert sizes[4] == [("760", "384"), ("422", "768")]
 
 
