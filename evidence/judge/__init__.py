@@ -31,7 +31,8 @@ TOTAL = {True: 300.0, False: 1_800.0}
 WORDS = {  # the verdict: exit code, meaning
     "MEASURED": (
         0,
-        "the promise lies in or above what was measured, and no attack refutes it",
+        "what was measured lies within a factor of 2 around the promise, and no attack "
+        "refutes it",
     ),
     "REFUTED": (1, "less private than promised"),
     "NOTHING": (2, "nothing could be judged"),
