@@ -139,7 +139,8 @@ def maker(module, what):
     if len(makers) != 1:
         names = [function.__name__ for function in makers]
         raise ValueError(
-            f"{what} must have one function annotated `-> Policy`; got {names}"
+            f"{what} must have one function annotated `-> Policy`; got {names} -> "
+            "fill in a template: python -m evidence.judge --new template.py"
         )
     return makers[0]
 
