@@ -101,8 +101,8 @@ def numbers(notebooks):
         (
             html.escape(printed),
             "not tested" if wrong is None else f"{wrong} of {len(PAPERS)}",
-            "papers have a statement on privacy that is wrong as printed; the cards say "
-            "where",
+            "papers have a statement on privacy that is wrong as printed; the papers' "
+            "cards below say where",
         ),
         (prices, shuffle, f"of random play's regret behind a shuffler, {where}"),
         (prices, local, f"if nobody is trusted, {where}"),
