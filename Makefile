@@ -7,10 +7,12 @@ BIN    := .venv/bin
 STAMP  := .venv/.installed
 
 .DEFAULT_GOAL := book
-.PHONY: book pdf test lint check nightly mutants bench serve clean
+.PHONY: book environment pdf test lint check nightly mutants bench serve clean
 
 book: $(STAMP)          ## execute every chapter, then build the site in _build/html
 	$(BIN)/python -m tools.build --scale $(SCALE) --jobs $(JOBS)
+
+environment: $(STAMP)   ## Python packages for everything here, in .venv
 
 pdf: $(STAMP)           ## print every chapter of the built site, with Chromium, into _build/pdf
 	$(BIN)/python -m tools.pdf

@@ -21,9 +21,10 @@ WHOSE = (
     "run that wrote this notebook. A verdict is given with the page's own parameters "
     'alone; with others it reads "not tested at this scale", whatever the numbers are. '
     'What the text says "on the site", such as a verdict that ends in these words, is '
-    "what the site's run gave, with the page's own parameters. Links to other pages are "
-    "left out. A box, such as a theorem, ends with ◻. Run again by `papermill --engine "
-    "readable`, the text gets new numbers; without this engine it keeps the old ones.*"
+    "what the site's run gave, with the page's own parameters. Links inside the book are "
+    "left out; the book's bibliography has the titles of what is cited. A box, such as a "
+    "theorem, ends with ◻. Run again by `papermill --engine readable`, the text gets new "
+    "numbers; without this engine it keeps the old ones.*"
 )
 FENCE = re.compile(
     r"^(```\w+\n[\s\S]*?^```$)"

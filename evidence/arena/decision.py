@@ -29,9 +29,9 @@ TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  #
 NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
-    "universe": "where X lies: ball (norm at most 1), or offset_sphere (as made below)",
+    "universe": "which contexts X are allowed: ball, or offset_sphere (as made below)",
     "delta": "second number of the guarantee, here 1 over the number of users",
-    "noise": "sub-Gaussian constant of rewards: 0.5 is enough for rewards in [0, 1]",
+    "noise": "how far rewards spread (sub-Gaussian): 0.5 is enough for rewards in [0, 1]",
     "theta_bound": "bound on the parameter's norm; epsilon holds whatever it is",
     "ball": "bound on the parameter's norm; epsilon holds whatever it is",
     "l1_radius": "bound on the parameter's 1-norm; epsilon holds whatever it is",
@@ -64,8 +64,8 @@ class Answer(NamedTuple):
         """The answer in a sentence or two."""
         value, low, high = (f"{100 * v:.3g}%" for v in self.share)
         share = (
-            f"{value} of random play's regret (95 % interval {low} to {high}), or "
-            f"{self.loss:.2g} a round (rewards lie in [0, 1])"
+            f"{value} of random play's regret (95 % interval {low} to {high}), which is "
+            f"{self.loss:.2g} a round where rewards lie in [0, 1]"
         )
         if not self.learns:
             return (
@@ -73,7 +73,7 @@ class Answer(NamedTuple):
                 "random, which reads no data: any ε holds. Or find more users, a larger "
                 "ε or more trust."
             )
-        others = "All others are shown to be worse."
+        others = "All other private policies for such users are shown to be worse."
         if self.close or not self.rivals:
             close = ", ".join(self.close) or "no other policy plays here"
             others = f"Not shown to be worse: {close}."
@@ -81,8 +81,9 @@ class Answer(NamedTuple):
         if self.model == "shuffle":
             whom = f"{whom}, or a server that does its work"
         return (
-            f"Use {self.factory}: {share} in the simulated world; in yours it may be "
-            f"several times as large.{self.price} Users need to trust {whom}. {others}"
+            f"Use {self.factory}. In the simulated world it has {share}. In yours its "
+            "regret may be several times as large."
+            f"{self.price} Users need to trust {whom}. {others}"
         )
 
     @property
@@ -131,7 +132,7 @@ def snippet(call, world) -> str:
     size = width if world.common else f"({K}, {width})"
     z = _scaled(radius * width ** (-1.0 / records.norm))
     short = _scaled(radius)
-    note = "" if z == short else f"    # {short} below, if z never has a norm above 1\n"
+    note = f"    # or {short}, if their norm is never above 1\n" if z != short else ""
     whose = "that all arms share" if world.common else "of every arm"
     base = ", one of them always 1 (base rate)" if world.link == "logistic" else ""
     rounds = call.arguments.get("T", "T")
