@@ -81,9 +81,9 @@ class Answer(NamedTuple):
         if self.model == "shuffle":
             whom = f"{whom}, or a server that does its work"
         return (
-            f"Use {self.factory}. In the simulated world it has {share}. In yours its "
-            "regret may be several times as large."
-            f"{self.price} Users need to trust {whom}. {others}"
+            f"Use {self.factory}. In the simulated world it has {share}.{self.price} In "
+            "yours its regret may be several times as large. Users need to trust "
+            f"{whom}. {others}"
         )
 
     @property

@@ -198,7 +198,7 @@ def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_pol
         settings, settings[0], {"flat": "", "steep": ""}
     )._repr_html_()
     assert page.count(decision.NOBODY) == 1  # steep, and nobody is trusted
-    assert "Use b: 66% of random play" in page
+    assert "Use b. In the simulated world it has 66% of random" in page
     assert re.search(r"b</th>.*?>66\.00% \[66\.00%, 66\.00%\]</td>", page)
     page = (
         "<!doctype html><meta "
@@ -215,7 +215,7 @@ def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_pol
         world.select_option("steep")  # was played at 2,000 rounds alone
         said = page.locator("output").inner_text()
         assert said.startswith("Budget ε: 0.25 was not played")
-        assert "Use c: 55%" in page.locator("[data-choice]:visible").inner_text()
+        assert "it has 55%" in page.locator("[data-choice]:visible").inner_text()
         assert rounds.locator("option:disabled").all_inner_texts() == ["10,000"]
         trust.select_option("nobody")
         assert decision.NOBODY in page.locator("[data-choice]:visible").inner_text()
