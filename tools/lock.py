@@ -12,6 +12,7 @@ import html
 import json
 import re
 
+from evidence.claims.markup import powers
 from evidence.claims.published import paper
 from evidence.claims.scoreboard import OTHERS, PAPERS
 from tools import cache
@@ -227,7 +228,7 @@ def changes(lock, titles):
         lines = ""
         for h in found[claim]:
             why = html.escape(h["why"])
-            what = _short(h["what"])
+            what = powers(_short(h["what"]))
             lines += f"<dd>{h['when']}: {what}. <i>Reason:</i> {why}</dd>"
         stated = lock["claims"].get(claim, {}).get("statement")
         title = html.escape(stated or claim.replace("/", ": "))

@@ -30,7 +30,7 @@ NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
     "universe": "which contexts X are allowed: ball, or offset_sphere (as made below)",
-    "delta": "second number of the guarantee, here 1 over the number of users",
+    "delta": "about the chance that epsilon fails; here 1 over the number of users",
     "noise": "how far rewards spread (sub-Gaussian): 0.5 is enough for rewards in [0, 1]",
     "theta_bound": "bound on the parameter's norm; epsilon holds whatever it is",
     "ball": "bound on the parameter's norm; epsilon holds whatever it is",
@@ -82,7 +82,7 @@ class Answer(NamedTuple):
             whom = f"{whom}, or a server that does its work"
         return (
             f"Use {self.factory}. In the simulated world it has {share}.{self.price} In "
-            "yours its regret may be several times as large. Users need to trust "
+            "your world its regret may be several times as large. Users need to trust "
             f"{whom}. {others}"
         )
 

@@ -83,8 +83,8 @@ def test_the_decision_compares_constants_that_nobody_tuned():
     assert one.factory == "b"
     assert one.words == (
         "Use b. In the simulated world it has 15% of random play's regret (95 % interval "
-        "15% to 15%), which is 0.15 a round where rewards lie in [0, 1]. In yours its "
-        "regret may be several times as large. Users need to trust nobody. All other "
+        "15% to 15%), which is 0.15 a round where rewards lie in [0, 1]. In your world "
+        "its regret may be several times as large. Users need to trust nobody. All other "
         "private policies for such users are shown to be worse."
     )
     alone = decision.answer(setting(a=a), "joint").words
