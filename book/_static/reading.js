@@ -87,7 +87,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   /* What is typed as x_max, e^S or d^(3/2) in the sentences of claims is lowered and raised. */
-  const SMALL = /(?<![\p{L}\d_])(\p{L})_(max|min|[\p{L}\d])(?![\p{L}\d_])|\^(\([^()]+\)|[-−]?[\p{L}\d]+)/gu;
+  const SMALL = /(?<![\p{L}\d_])(\p{L})_(max|min|[\p{L}\d])(?![\p{L}\d_])|\^(\([^()]+\)|[-−]?(?:\d+\.\d+|[\p{L}\d]+))/gu;
   const PLACES = ".claim, .scoreboard :is(td, th), dl.changes, figcaption, .collapsed";
   const texts = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
   const typed = [];
