@@ -106,4 +106,12 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     text.replaceWith(...parts, text.data.slice(end));
   }
+
+  /* A negative number in text or a table has a minus, not a hyphen; in code it stays as typed. */
+  const NEGATIVE = /(?<![\p{L}\d_.\-–])-(?=\d)/gu;
+  const numbers = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+  for (let text = numbers.nextNode(); text; text = numbers.nextNode()) {
+    if (text.data.search(NEGATIVE) < 0 || text.parentElement.closest("code, pre, script, textarea, .math, mjx-container, .sig")) continue;
+    text.data = text.data.replace(NEGATIVE, "−");
+  }
 });

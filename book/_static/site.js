@@ -261,9 +261,11 @@
     const shows = (part) => [...cell.querySelectorAll(`.cell_output ${part}`)].some((found) => found.textContent.trim() || found.querySelector("img"));
     return MAKES.find(([part]) => shows(part))?.[1];
   };
-  const usedFor = (cell, cells) => { // the first figure or table below that uses what a cell assigns
+  const sectionOf = (cell) => cell.closest("article > section > section");
+  const usedFor = (cell, cells) => { // the first figure or table below it in its section that uses what a cell assigns
     const names = [...codeOf(cell).matchAll(/^([\w, ]+?) = /gm)].flatMap(([, left]) => left.split(/, */));
     for (const next of cells.slice(cells.indexOf(cell) + 1)) {
+      if (sectionOf(next) !== sectionOf(cell)) return "";
       const words = new Set(codeOf(next).match(/\w+/g));
       const figure = next.querySelector("figcaption b")?.textContent.match(/^Figure [\d.]*\d/);
       const made = figure?.[0] ?? { "this table": "the next table" }[madeBy(next)];
