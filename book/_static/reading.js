@@ -86,8 +86,25 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   }
 
+  /* In the contents at the right a long name breaks after "." and "_". */
+  for (const name of document.querySelectorAll(".bd-sidebar-secondary :is(.pre, code:not(:has(.pre)))")) {
+    const pieces = name.textContent.split(/(?<=[._])(?=\w)/);
+    name.replaceChildren(...pieces.flatMap((piece, i) => (i ? [document.createElement("wbr"), piece] : [piece])));
+  }
+
   /* What is typed as x_max, e^S or d^(3/2) in the sentences of claims is lowered and raised. */
-  const SMALL = /(?<![\p{L}\d_])(\p{L})_(max|min|[\p{L}\d])(?![\p{L}\d_])|\^(\([^()]+\)|[-−]?(?:\d+\.\d+|[\p{L}\d]+))/gu;
+  const SMALL = /(?<![\p{L}\d_])(\p{L})_(max|min|[\p{L}\d])(?![\p{L}\d_])|\^(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|[-−]?(?:\d+\.\d+|[\p{L}\d]+))/gu;
+  const setSmall = (data) => { // text and elements; what is raised may hold raised parts itself
+    const parts = [];
+    let end = 0;
+    for (const { 0: all, 1: letter, 2: below, 3: above, index } of data.matchAll(SMALL)) {
+      const small = document.createElement(below ? "sub" : "sup");
+      small.append(...setSmall(below ?? above.replace(/^\((.*)\)$/, "$1")));
+      parts.push(data.slice(end, index) + (letter ?? ""), small);
+      end = index + all.length;
+    }
+    return [...parts, data.slice(end)];
+  };
   const PLACES = ".claim, .scoreboard :is(td, th), dl.changes, figcaption, .collapsed";
   const texts = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
   const typed = [];
@@ -96,15 +113,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   for (const text of typed) {
     if (text.parentElement.closest("code, pre, script, .math, mjx-container")) continue;
-    const parts = [];
-    let end = 0;
-    for (const { 0: all, 1: letter, 2: below, 3: above, index } of text.data.matchAll(SMALL)) {
-      const small = document.createElement(below ? "sub" : "sup");
-      small.textContent = below ?? above.replace(/^\((.*)\)$/, "$1");
-      parts.push(text.data.slice(end, index) + (letter ?? ""), small);
-      end = index + all.length;
-    }
-    text.replaceWith(...parts, text.data.slice(end));
+    text.replaceWith(...setSmall(text.data));
   }
 
   /* A negative number in text or a table has a minus, not a hyphen; in code it stays as typed. */

@@ -261,6 +261,11 @@
     const shows = (part) => [...cell.querySelectorAll(`.cell_output ${part}`)].some((found) => found.textContent.trim() || found.querySelector("img"));
     return MAKES.find(([part]) => shows(part))?.[1];
   };
+  const headOf = (cell) => { // its section, by name if the name has no formula
+    const head = cell.closest("section").querySelector("h1, h2, h3, h4");
+    if (head.querySelector(".math")) return "this section";
+    return `“${head.textContent.replace(/^[\d.]+\s*/, "").replace(/#$/, "")}”`;
+  };
   const sectionOf = (cell) => cell.closest("article > section > section");
   const usedFor = (cell, cells) => { // the first figure or table below it in its section that uses what a cell assigns
     const names = [...codeOf(cell).matchAll(/^([\w, ]+?) = /gm)].flatMap(([, left]) => left.split(/, */));
@@ -284,7 +289,8 @@
       const places = claimed(code);
       const is = places.length ? `verdicts on ${places.join("; ")}` : IS.find(([sign]) => sign.test(code))[1];
       const told = made && !(places.length && made === "this output"); // a verdict in words is in the table below
-      bar.textContent = told ? `Code of ${made}` : `Code: ${is}${/runs$/.test(is) ? usedFor(cell, cells) : ""}`;
+      const used = /runs$/.test(is) ? usedFor(cell, cells) || ` of ${headOf(cell)}` : "";
+      bar.textContent = told ? `Code of ${made}` : `Code: ${is}${used}`;
     }
   };
 
