@@ -87,8 +87,9 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   /* In the contents at the right a long name breaks after "." and "_". */
-  for (const name of document.querySelectorAll(".bd-sidebar-secondary :is(.pre, code:not(:has(.pre)))")) {
-    const pieces = name.textContent.split(/(?<=[._])(?=\w)/);
+  for (const name of document.querySelectorAll(".bd-sidebar-secondary :is(.pre, a:not(:has(*)))")) {
+    if (/\s/.test(name.textContent.trim())) continue;
+    const pieces = name.textContent.trim().split(/(?<=[._])(?=\w)/);
     name.replaceChildren(...pieces.flatMap((piece, i) => (i ? [document.createElement("wbr"), piece] : [piece])));
   }
 
