@@ -1,8 +1,8 @@
 """Algorithm 3: a bandit with one streaming learner per arm and synthetic updates of the
 others.
 
-    1 play every arm t0 times, feeding (x, r) to its learner alone; keep the forced
-    estimates
+    1 play every arm t0 times, feeding (x, r) to its learner alone;
+          keep the forced estimates
     2 in other rounds: candidates are the arms within h_sub/2 of the best forced estimate
     3     play the candidate with the largest present estimate
     4     feed (x, r) to the arm that was played and (0, zeta(0)) to every other arm
